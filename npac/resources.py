@@ -1,0 +1,54 @@
+"""Grammars and schemas that ship with npac.
+
+They live in the repository's ``grammar/`` and ``schemas/``; a built wheel carries the same files as
+``npac/_grammar`` and ``npac/_schemas``.
+"""
+
+from __future__ import annotations
+
+import os
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+class ResourceError(RuntimeError):
+    """A file that ships with npac is not there or cannot be read; the message names it and the remedy."""
+
+
+def grammar_text(name: str) -> str:
+    """Give the text of the grammar file ``name`` (``"tokens.lark"``).
+
+    Raises ResourceError when there is no such grammar.
+    """
+    return _read("_grammar", "grammar", name)
+
+
+def schema_text(name: str) -> str:
+    """Give the text of the JSON Schema file ``name`` (``"npac.catalog.schema.json"``).
+
+    Raises ResourceError when there is no such schema.
+    """
+    return _read("_schemas", "schemas", name)
+
+
+def _read(installed: str, checkout: str, name: str) -> str:
+    if not name or name.startswith(".") or "/" in name or os.sep in name:
+        raise ResourceError(f"{name!r} is not the plain name of a file in {checkout}/.")
+    places = (
+        os.path.join(_PACKAGE, installed, name),
+        os.path.join(os.path.dirname(_PACKAGE), checkout, name),
+    )
+    for place in places:
+        try:
+            with open(place, encoding="utf-8") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResourceError(
+                f"{place} ships with npac but cannot be read ({error}). "
+                "Mend its permissions or install npac again."
+            ) from error
+    raise ResourceError(
+        f"{name} ships with npac but is at neither {places[0]} nor {places[1]}. Install npac again."
+    )
