@@ -1,0 +1,122 @@
+"""Findings gathered in one pass, ordered, and judged by what the user selected."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from npac.diagnostics.diagnostic import Code, Diagnostic, Fix, Related, Severity
+from npac.text.source import Span
+
+
+def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sort findings by path, then position, then code, then message."""
+    return sorted(diagnostics, key=lambda found: (*found.sort_key(), found.message))
+
+
+def counts(diagnostics: Iterable[Diagnostic]) -> dict[Severity, int]:
+    """Count findings by severity, the worst first; every severity is present."""
+    result = {Severity.ERROR: 0, Severity.WARNING: 0, Severity.NOTE: 0}
+    for found in diagnostics:
+        result[found.severity] += 1
+    return result
+
+
+def fails(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bool:
+    """Say whether the findings stop the work: an error does, and with ``strict`` a warning too."""
+    limit = Severity.WARNING if strict else Severity.ERROR
+    return any(found.severity >= limit for found in diagnostics)
+
+
+class Collector:
+    """Takes findings from every stage; one that was already given at the same place is dropped."""
+
+    __slots__ = ("_items", "_seen")
+
+    def __init__(self, diagnostics: Iterable[Diagnostic] = ()) -> None:
+        self._items: list[Diagnostic] = []
+        self._seen: set[tuple[str, str, int, int, str]] = set()
+        self.extend(diagnostics)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Take one finding."""
+        span = diagnostic.span
+        key = (diagnostic.code.id, span.source.path, span.start, span.end, diagnostic.message)
+        if key not in self._seen:
+            self._seen.add(key)
+            self._items.append(diagnostic)
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Take several findings."""
+        for diagnostic in diagnostics:
+            self.add(diagnostic)
+
+    def report(
+        self,
+        code: Code,
+        message: str,
+        span: Span,
+        *,
+        related: tuple[Related, ...] = (),
+        help: str = "",
+        fix: Fix | None = None,
+        severity: Severity | None = None,
+    ) -> None:
+        """Make a finding and take it."""
+        self.add(Diagnostic(code, message, span, related, help, fix, severity))
+
+    @property
+    def has_errors(self) -> bool:
+        """Say whether anything so far is an error."""
+        return fails(self._items)
+
+    def ordered(self) -> list[Diagnostic]:
+        """Give what was taken, by path, position and code."""
+        return ordered(self._items)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which findings are shown, and how severe they are.
+
+    Entries of ``select`` and ``ignore`` and keys of ``severity`` are codes or beginnings of codes
+    (``NPA302``, ``NPA3``).  Of those that fit a code the longest decides; at equal length
+    ``ignore`` wins over ``select``.  An empty ``select`` selects everything.  Codes in ``always``
+    are shown whatever is ignored, with at least their own severity: without them a spec that
+    cannot be used would look fine.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+    always: Collection[str] = ()
+
+    def shows(self, code: str) -> bool:
+        """Say whether findings with ``code`` are shown."""
+        if code in self.always:
+            return True
+        selected = _longest(code, self.select) if self.select else 0
+        return selected > _longest(code, self.ignore)
+
+    def apply(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Drop what is not shown and set severities; the order stays."""
+        kept = [found for found in diagnostics if self.shows(found.code.id)]
+        return [self._judged(found) for found in kept] if self.severity else kept
+
+    def _judged(self, found: Diagnostic) -> Diagnostic:
+        code = found.code.id
+        keys = [key for key in self.severity if code.startswith(key)]
+        if not keys:
+            return found
+        level = self.severity[max(keys, key=len)]
+        if code in self.always:
+            level = max(level, found.severity)
+        return replace(found, severity_override=level)
+
+
+def _longest(code: str, beginnings: Iterable[str]) -> int:
+    """Give the length of the longest of ``beginnings`` that fits ``code``, -1 when none does."""
+    return max((len(text) for text in beginnings if code.startswith(text)), default=-1)

@@ -1,0 +1,31 @@
+"""What every renderer is told besides the findings, and where a code's page is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npac.text.source import Span
+
+RULE_URL = "docs/rules/{code}.md"
+DEFAULT_WIDTH = 120
+
+
+def rule_url(code: str) -> str:
+    """Give the address of the page about ``code`` (``"NPA302"``)."""
+    return RULE_URL.format(code=code)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to show findings.
+
+    ``color``: colour the text.  ``checked``: the number of specs that were looked at, for the
+    summary; None when it is not known.  ``hidden``: places whose characters must never be shown
+    (secrets); the text renderer, the only one that quotes sources, writes ``[hidden]`` instead.
+    ``width``: columns of a source line that are shown at most.
+    """
+
+    color: bool = False
+    checked: int | None = None
+    hidden: tuple[Span, ...] = ()
+    width: int = DEFAULT_WIDTH

@@ -1,0 +1,111 @@
+"""Findings as a SARIF 2.1.0 log, for code scanning services.
+
+The format is the OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from npac._version import __version__
+from npac.diagnostics.diagnostic import Code, Diagnostic, Fix
+from npac.diagnostics.render.options import Options, rule_url
+from npac.text.source import Span
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
+    """Give a log with one run, indented, in plain ASCII."""
+    rules: dict[str, Code] = {found.code.id: found.code for found in diagnostics}
+    index = {code: at for at, code in enumerate(sorted(rules))}
+    run = {
+        "tool": {
+            "driver": {
+                "name": "npac",
+                "version": __version__,
+                "rules": [_rule(rules[code]) for code in index],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(found, index[found.code.id]) for found in diagnostics],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _message(text: str) -> dict[str, str]:
+    """Give a message; braces and what looks like a link have a meaning there and are escaped (§3.11.5-6)."""
+    text = text.replace("{", "{{").replace("}", "}}")
+    if "](" in text:
+        text = re.sub(r"[\\\[\]]", r"\\\g<0>", text)
+    return {"text": text}
+
+
+def _rule(code: Code) -> dict[str, Any]:
+    url = rule_url(code.id)
+    rule: dict[str, Any] = {
+        "id": code.id,
+        "name": code.name,
+        "shortDescription": {"text": code.summary},
+        "help": {"text": f"See {url}"},
+        "defaultConfiguration": {"level": code.severity.word},
+    }
+    if "://" in url:  # helpUri must be absolute
+        rule["helpUri"] = url
+    return rule
+
+
+def _result(found: Diagnostic, index: int) -> dict[str, Any]:
+    text = f"{found.message}\n{found.help}" if found.help else found.message
+    result: dict[str, Any] = {
+        "ruleId": found.code.id,
+        "ruleIndex": index,
+        "level": found.severity.word,
+        "message": _message(text),
+        "locations": [{"physicalLocation": _physical(found.span)}],
+    }
+    if found.related:
+        # the standard asks for distinct locations; numbers keep equal places apart
+        result["relatedLocations"] = [
+            {"id": number, "message": _message(other.message), "physicalLocation": _physical(other.span)}
+            for number, other in enumerate(found.related, 1)
+        ]
+    if found.fix is not None and found.fix.edits:
+        result["fixes"] = [_fix(found.fix)]
+    return result
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for edit in fix.edits:
+        changes.setdefault(edit.span.source.path, []).append(
+            {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+        )
+    return {
+        "description": _message(fix.message),
+        "artifactChanges": [
+            {"artifactLocation": _artifact(path), "replacements": replacements}
+            for path, replacements in changes.items()
+        ],
+    }
+
+
+def _physical(span: Span) -> dict[str, Any]:
+    return {"artifactLocation": _artifact(span.source.path), "region": _region(span)}
+
+
+def _region(span: Span) -> dict[str, int]:
+    line, column, end_line, end_column = span.range()
+    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
+
+
+def _artifact(path: str) -> dict[str, str]:
+    """Give a location; a relative path stays relative to where the run happened."""
+    if path[1:3] in (":\\", ":/"):  # a drive letter
+        return {"uri": "file:///" + quote(path.replace("\\", "/"), safe="/:")}
+    uri = quote(path.removeprefix("./"), safe="/", errors="surrogateescape")
+    return {"uri": "file://" + uri if path.startswith("/") else uri}

@@ -1,0 +1,95 @@
+"""Findings for people: the source lines, marks under the characters, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npac.diagnostics.collector import counts
+from npac.diagnostics.color import paint
+from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.render.excerpt import Label, Row, excerpt
+from npac.diagnostics.render.options import Options, rule_url
+from npac.diagnostics.render.visible import visible
+from npac.text.source import SourceFile
+
+
+def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
+    """Give each finding with its lines, an empty line after each, and the summary."""
+    parts = [_finding(found, options) + "\n" for found in diagnostics]
+    parts.append(summary(diagnostics, options.checked))
+    return "\n".join(parts) + "\n"
+
+
+def summary(diagnostics: Sequence[Diagnostic], checked: int | None = None) -> str:
+    """Give one line: ``3 errors, 1 warning in 2 files``, or that all ``checked`` specs are fine."""
+    if diagnostics:
+        files = len({found.span.source.path for found in diagnostics})
+        kinds = [_several(number, kind.word) for kind, number in counts(diagnostics).items() if number]
+        return f"{', '.join(kinds)} in {_several(files, 'file')}"
+    if checked is None:
+        return "nothing was found"
+    if checked == 0:
+        return "no spec was checked"
+    return "the spec is fine" if checked == 1 else f"all {checked} specs are fine"
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _finding(found: Diagnostic, options: Options) -> str:
+    blocks = _blocks(found, options)
+    numbers = [row.number for _, rows in blocks for row in rows if row.number is not None]
+    edge = len(str(max(numbers, default=1)))
+    word, on = found.severity.word, options.color
+    title = paint(f"{word}[{found.code.id}]", word, on)
+    lines = [f"{title} {paint(f'{found.code.name}: {visible(found.message)}', 'strong', on)}"]
+    bar = paint(" " * edge + " |", "gutter", on)
+    for index, (place, rows) in enumerate(blocks):
+        arrow = "-->" if index == 0 else ":::"
+        lines.append(f"{paint(' ' * edge + arrow, 'gutter', on)} {place}")
+        if rows:
+            lines.append(bar)
+            lines.extend(_row(row, edge, word, on) for row in rows)
+            lines.append(bar)
+    for name, text in _remarks(found):
+        first, *rest = text.split("\n")
+        equals = paint(" " * edge + " =", "gutter", on)
+        lines.append(f"{equals} {paint(name + ':', 'help', on)} {visible(first)}")
+        lines.extend(" " * (edge + len(name) + 5) + visible(line) for line in rest)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _remarks(found: Diagnostic) -> list[tuple[str, str]]:
+    remarks = [("help", found.help)] if found.help else []
+    if found.fix is not None:
+        remarks.append(("fix" if found.fix.safe else "unsafe fix", found.fix.message))
+    return [*remarks, ("see", rule_url(found.code.id))]
+
+
+def _blocks(found: Diagnostic, options: Options) -> list[tuple[str, list[Row]]]:
+    """Give a place and its rows for each file that the finding touches, its own file first."""
+    span = found.span
+    grouped: dict[str, tuple[SourceFile, list[Label]]] = {
+        span.source.path: (span.source, [Label(span.start, span.end, "", True)])
+    }
+    for related in found.related:
+        other = related.span
+        _, labels = grouped.setdefault(other.source.path, (other.source, []))
+        labels.append(Label(other.start, other.end, related.message, False))
+    blocks = []
+    for path, (source, labels) in grouped.items():
+        line, column = source.position(min(labels[0].start, len(source.text)))
+        hidden = [(at.start, at.end) for at in options.hidden if at.source.path == path]
+        rows = excerpt(source, labels, width=options.width, hidden=hidden) if source.text else []
+        blocks.append((f"{visible(path)}:{line}:{column}", rows))
+    return blocks
+
+
+def _row(row: Row, edge: int, word: str, on: bool) -> str:
+    if row.kind == "gap":
+        return paint(row.text, "gutter", on)
+    number = "" if row.number is None else str(row.number)
+    gutter = paint(f"{number:>{edge}} |", "gutter", on)
+    styles = {"primary": word, "secondary": "secondary"}
+    return f"{gutter} {paint(row.text, styles[row.kind], on) if row.kind in styles else row.text}"

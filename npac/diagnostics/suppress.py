@@ -1,0 +1,296 @@
+"""Comments that silence findings: ``# npac: ignore[NPA302,NPA105] why``, ``# npac: ignore-file[NPA215] why``.
+
+A comment at the end of a line acts on findings that begin on this line; one that has its line to
+itself acts on the next line that is no comment.  A finding inside a text over several lines (a
+block scalar) is also reached from the line where that text begins, since no comment can stand in
+it.  ``ignore-file`` acts on the whole file.  Codes are required: nothing silences everything.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from npac.diagnostics.diagnostic import Code, Diagnostic, Edit, Fix
+from npac.text.source import SourceFile, Span
+
+_WORD = re.compile(r"[ \t]*([A-Za-z][A-Za-z_-]*)")
+_CODE = re.compile(r"NPA[0-9]{3}\Z")
+_PROPERTIES = re.compile(r"(?:[&!][^\s]*\s+)*")
+_SHAPE = "write `# npac: ignore[NPA302] why`, or `# npac: ignore-file[NPA302] why` for the whole file"
+
+
+class Malformed(NamedTuple):
+    """A comment that was meant to silence something but cannot be read."""
+
+    span: Span
+    message: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One comment: the places of its codes, and the lines on which it acts (None: every line)."""
+
+    comment: Span
+    codes: tuple[Span, ...]
+    lines: tuple[int, ...] | None
+    reason: str
+
+
+class Unused(NamedTuple):
+    """Codes of a comment that silenced nothing."""
+
+    suppression: Suppression
+    codes: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressions:
+    """All such comments of one source, in their order."""
+
+    source: SourceFile
+    items: tuple[Suppression, ...] = ()
+    malformed: tuple[Malformed, ...] = ()
+    scalar_spans: tuple[tuple[int, int], ...] = ()
+
+    def split(self, diagnostics: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Unused]]:
+        """Give the findings that stay, in their order, and the codes that silenced nothing.
+
+        The finding's primary span decides.  A comment for a line goes before one for the file.
+        """
+        table: dict[tuple[int | None, str], list[int]] = {}
+        for item in self.items:
+            for code in item.codes:
+                for line in (None,) if item.lines is None else item.lines:
+                    table.setdefault((line, code.text), []).append(code.start)
+        used: set[int] = set()
+        kept = []
+        for found in diagnostics:
+            hit = None
+            if table and found.span.source.path == self.source.path:
+                places = (*self._lines(found.span.start), None)
+                hit = next((hit for line in places if (hit := table.get((line, found.code.id)))), None)
+            if hit is None:
+                kept.append(found)
+            else:
+                used.add(hit[0])
+        unused = []
+        for item in self.items:
+            if idle := tuple(code for code in item.codes if code.start not in used):
+                unused.append(Unused(item, idle))
+        return kept, unused
+
+    def _lines(self, offset: int) -> tuple[int, ...]:
+        line = self.source.position(offset)[0]
+        at = bisect_right(self.scalar_spans, (offset, len(self.source.text) + 1)) - 1
+        if at >= 0 and self.scalar_spans[at][0] <= offset < self.scalar_spans[at][1]:
+            return line, self.source.position(self.scalar_spans[at][0])[0]
+        return (line,)
+
+
+def find_suppressions(
+    source: SourceFile,
+    scalar_spans: Iterable[tuple[int, int]],
+    *,
+    known: Collection[str] = (),
+    fixed: Collection[str] = (),
+    end: int | None = None,
+) -> Suppressions:
+    """Find the comments of ``source`` that silence findings.
+
+    ``scalar_spans`` are the offsets (from, up to) of every scalar of the YAML, keys and values: a
+    ``#`` inside one is text.  ``known`` are the codes that exist (empty: not checked), ``fixed``
+    those that cannot be silenced.  ``end`` is where reading stops, for a file that is valid YAML
+    only up to there.
+    """
+    text = source.text
+    stop = len(text) if end is None else end
+    if text.find("npac:", 0, stop) < 0:
+        return Suppressions(source)
+    spans = tuple(sorted(set(scalar_spans)))
+    starts = [at for at in _comments(text, stop) if not _in_scalar(text, at, spans)]
+    items: list[Suppression] = []
+    malformed: list[Malformed] = []
+    targets: dict[int, int] = {}
+    for index, start in enumerate(starts):
+        line = source.position(start)[0]
+        line_start = source.line_starts[line - 1]
+        stop_at = line_start + len(source.line(line))
+        if index + 1 < len(starts):
+            stop_at = min(stop_at, starts[index + 1])
+        result = _read(source, start, stop_at, known, fixed)
+        if isinstance(result, Malformed):
+            malformed.append(result)
+        elif result is not None:
+            word, codes, reason = result
+            lines: tuple[int, ...] | None = None
+            if word == "ignore":
+                alone = text[line_start:start].lstrip()[:1] in ("", "#")
+                lines = (line, _target(source, line, targets)) if alone else (line,)
+            comment = source.span(start, start + len(text[start:stop_at].rstrip()))
+            items.append(Suppression(comment, codes, lines, reason))
+    return Suppressions(source, tuple(items), tuple(malformed), spans)
+
+
+def suppress(
+    diagnostics: Sequence[Diagnostic],
+    found: Suppressions,
+    *,
+    unused: Code,
+    malformed: Code,
+    active: Callable[[str], bool] = lambda code: True,
+) -> list[Diagnostic]:
+    """Give the findings that are not silenced, and new ones about the comments themselves.
+
+    ``unused`` and ``malformed`` are the codes of those.  A comment for a code that ``active``
+    denies (its rule was switched off) is not called unused.  Comments may silence ``unused`` and
+    ``malformed`` too.
+    """
+    about = [Diagnostic(malformed, bad.message, bad.span, help=bad.help) for bad in found.malformed]
+    own = (unused.id, malformed.id)
+    _, idle = found.split(diagnostics)
+    for suppression, codes in idle:
+        if silent := tuple(code for code in codes if active(code.text) and code.text not in own):
+            about.append(unused_finding(unused, Unused(suppression, silent)))
+    kept, idle = found.split([*diagnostics, *about])
+    for suppression, codes in idle:
+        if silent := tuple(code for code in codes if active(code.text) and code.text in own):
+            kept.append(unused_finding(unused, Unused(suppression, silent)))
+    return kept
+
+
+def unused_finding(code: Code, unused: Unused) -> Diagnostic:
+    """Make the finding about a comment that silences nothing, with the fix that removes it."""
+    names = ", ".join(span.text for span in unused.codes)
+    comment = unused.suppression.comment
+    source = comment.source
+    where = "in this file" if unused.suppression.lines is None else "on this line"
+    message = f"nothing {where} is silenced by {names}"
+    if len(unused.codes) < len(unused.suppression.codes):
+        span = source.span(unused.codes[0].start, unused.codes[-1].end)
+        rest = [each.text for each in unused.suppression.codes if each not in unused.codes]
+        first, last = unused.suppression.codes[0], unused.suppression.codes[-1]
+        edit = Edit(source.span(first.start, last.end), ",".join(rest))
+        fix = Fix(f"remove {names}", (edit,))
+    else:
+        span = comment
+        fix = Fix("remove the comment", (Edit(_removal(comment), ""),))
+    return Diagnostic(code, message, span, help=f"remove {names} from the comment", fix=fix)
+
+
+def _comments(text: str, stop: int) -> list[int]:
+    """Give the offset of each ``#`` that can begin such a comment."""
+    found = []
+    at = text.find("npac:", 0, stop)
+    while at >= 0:
+        mark = at - 1
+        while mark >= 0 and text[mark] in " \t":
+            mark -= 1
+        while mark > 0 and text[mark] == "#" == text[mark - 1]:
+            mark -= 1
+        if mark >= 0 and text[mark] == "#" and (mark == 0 or text[mark - 1] in " \t\r\n"):
+            found.append(mark)
+        at = text.find("npac:", at + 5, stop)
+    return found
+
+
+def _in_scalar(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    index = bisect_right(spans, (at, len(text) + 1)) - 1
+    if index < 0 or at >= spans[index][1]:
+        return False
+    start = spans[index][0]
+    properties = _PROPERTIES.match(text, start)
+    head = start if properties is None else properties.end()
+    if text[head : head + 1] in ("|", ">"):  # a block scalar's first line may end in a comment
+        return "\n" in text[head:at] or "\r" in text[head:at]
+    return True
+
+
+def _read(
+    source: SourceFile, start: int, stop: int, known: Collection[str], fixed: Collection[str]
+) -> Malformed | tuple[str, tuple[Span, ...], str] | None:
+    """Read one comment: what it says, or what is wrong with it, or None when it is only prose."""
+    text = source.text
+    whole = source.span(start, start + len(text[start:stop].rstrip()))
+    after = text.index("npac:", start) + len("npac:")
+    match = _WORD.match(text, after, stop)
+    if match is None:
+        return None
+    word = match.group(1)
+    bracket = match.end()
+    while bracket < stop and text[bracket] in " \t":
+        bracket += 1
+    opened = text[bracket : min(bracket + 1, stop)] == "["
+    if word not in ("ignore", "ignore-file"):
+        if not opened and not word.lower().startswith(("ignore", "ingore", "noqa", "disable")):
+            return None
+        return Malformed(whole, f"`{word}` is not what a comment to npac can say", _SHAPE)
+    if not opened:
+        return Malformed(whole, f"`{word}` names no code, and nothing silences everything", _SHAPE)
+    closed = text.find("]", bracket, stop)
+    if closed < 0:
+        return Malformed(source.span(bracket, whole.end), "the list of codes is not closed by `]`", _SHAPE)
+    codes: list[Span] = []
+    at = bracket + 1
+    for part in text[at:closed].split(","):
+        left = at + len(part) - len(part.lstrip())
+        code = source.span(left, left + len(part.strip()))
+        at += len(part) + 1
+        if problem := _code_problem(code, known, fixed):
+            if not code.text:
+                code = source.span(bracket, closed + 1)
+            return Malformed(code, *problem)
+        codes.append(code)
+    return word, tuple(codes), text[closed + 1 : stop].strip(" \t-:—–")
+
+
+def _code_problem(code: Span, known: Collection[str], fixed: Collection[str]) -> tuple[str, str] | None:
+    text = code.text
+    if not text:
+        return "a code is missing in the list", _SHAPE
+    if not _CODE.match(text):
+        better = text.upper()
+        hint = f"write `{better}`" if _CODE.match(better) else "a code is `NPA` and three digits"
+        return f"`{text}` is no code", hint
+    if text in fixed:
+        return f"{text} cannot be silenced: a spec with it cannot be compiled", "mend the finding itself"
+    if known and text not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(text, sorted(known), 1)
+        return f"there is no code {text}", f"did you mean {near[0]}?" if near else "look the code up"
+    return None
+
+
+def _target(source: SourceFile, line: int, targets: dict[int, int]) -> int:
+    """Give the first line after ``line`` that is no comment; ``targets`` remembers earlier answers."""
+    passed = []
+    at = line
+    while at not in targets:
+        passed.append(at)
+        if not source.line(at + 1).lstrip().startswith("#"):
+            targets[at] = at + 1
+            break
+        at += 1
+    answer = targets[at]
+    for number in passed:
+        targets[number] = answer
+    return answer
+
+
+def _removal(comment: Span) -> Span:
+    """Give what goes when the comment goes: the blanks before it, or its whole line."""
+    source = comment.source
+    text = source.text
+    line = source.position(comment.start)[0]
+    line_start = source.line_starts[line - 1]
+    line_end = line_start + len(source.line(line))
+    if not text[line_start : comment.start].strip() and not text[comment.end : line_end].strip():
+        following = source.line_starts[line] if line < len(source.line_starts) else len(text)
+        return source.span(line_start, following)
+    before = text[line_start : comment.start]
+    return source.span(comment.start - (len(before) - len(before.rstrip())), comment.end)

@@ -1,0 +1,1 @@
+"""Source text, positions in it, and YAML nodes that know theirs."""

@@ -1,0 +1,466 @@
+"""YAML as nodes that know where they stand.
+
+The C parser's events become scalars, sequences and mappings; no Python object is ever built from
+a tag.  Scalars keep their author's text.  Aliases are shared, bounded in number and depth, and an
+alias's node carries the place where it is used.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import yaml
+
+from npac.text.scalar_map import inner_offsets
+from npac.text.source import SourceFile, Span
+
+MAX_DEPTH = 100
+MAX_ALIASED_NODES = 200_000
+
+_SAFE_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")
+)
+_STRING_TAGS = frozenset(("tag:yaml.org,2002:str", "!"))
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_TRUE = frozenset(("true", "True", "TRUE"))
+_FALSE = frozenset(("false", "False", "FALSE"))
+
+
+class YamlProblem(NamedTuple):
+    """A fault of the YAML itself; ``kind`` is a name of a diagnostic, ``related`` a (message, span) pair."""
+
+    kind: str
+    message: str
+    span: Span
+    help: str = ""
+    related: tuple[str, Span] | None = None
+
+
+class Scalar:
+    """A scalar with its author's text.  ``style`` is ``""`` for plain, else the quote or block mark."""
+
+    __slots__ = ("aliased", "end", "source", "start", "style", "value")
+    kind = "scalar"
+
+    def __init__(self, source: SourceFile, start: int, end: int, value: str, style: str) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.value = value
+        self.style = style
+        self.aliased = False
+
+    @property
+    def span(self) -> Span:
+        """Where the scalar stands (where the alias stands, for an aliased one)."""
+        return Span(self.source, self.start, self.end)
+
+    @property
+    def is_null(self) -> bool:
+        """Say whether this is YAML's null."""
+        return self.style == "" and self.value in _NULLS
+
+    @property
+    def boolean(self) -> bool | None:
+        """The boolean that the plain scalar is, or None."""
+        if self.style == "":
+            if self.value in _TRUE:
+                return True
+            if self.value in _FALSE:
+                return False
+        return None
+
+    def inner(self, start: int, end: int) -> Span:
+        """Give the place in the file of the characters ``start`` to ``end`` of the value.
+
+        For an alias this is the place of the alias.
+        """
+        if self.aliased:
+            return self.span
+        offsets = inner_offsets(self.source.text, self.start, self.end, self.value, self.style)
+        if offsets is None or not 0 <= start <= end <= len(self.value):
+            return self.span
+        if isinstance(offsets, int):
+            return Span(self.source, offsets + start, offsets + end)
+        if start == end:
+            at = offsets[start] if start < len(offsets) else self.end
+            return Span(self.source, at, at)
+        return Span(self.source, offsets[start], offsets[end - 1] + 1)
+
+
+class Seq:
+    """A sequence of nodes."""
+
+    __slots__ = ("depth", "end", "items", "size", "source", "start")
+    kind = "sequence"
+
+    def __init__(self, source: SourceFile, start: int) -> None:
+        self.source = source
+        self.start = start
+        self.end = start
+        self.items: list[Node] = []
+        self.size = 1
+        self.depth = 1
+
+    @property
+    def span(self) -> Span:
+        """Where the sequence stands."""
+        return Span(self.source, self.start, self.end)
+
+
+class Map:
+    """A mapping in its author's order; every key is a scalar and stands once."""
+
+    __slots__ = ("depth", "end", "entries", "size", "source", "start")
+    kind = "mapping"
+
+    def __init__(self, source: SourceFile, start: int) -> None:
+        self.source = source
+        self.start = start
+        self.end = start
+        self.entries: dict[str, tuple[Scalar, Node]] = {}
+        self.size = 1
+        self.depth = 1
+
+    @property
+    def span(self) -> Span:
+        """Where the mapping stands."""
+        return Span(self.source, self.start, self.end)
+
+    def get(self, key: str) -> Node | None:
+        """Give the value of ``key``, or None."""
+        entry = self.entries.get(key)
+        return entry[1] if entry else None
+
+    def key(self, key: str) -> Scalar | None:
+        """Give the key's own node, or None."""
+        entry = self.entries.get(key)
+        return entry[0] if entry else None
+
+
+Node: TypeAlias = "Scalar | Seq | Map"
+
+
+class _Stop(Exception):
+    """The document cannot be read further."""
+
+
+def parse_yaml(source: SourceFile) -> tuple[Node | None, list[YamlProblem]]:
+    """Read one YAML document.
+
+    Gives its top node (None when there is none, or when the text could not be read to its end)
+    and the problems found; reading goes on after those that allow it.
+    """
+    builder = _Builder(source)
+    try:
+        builder.run()
+    except _Stop:
+        return None, builder.problems
+    except yaml.YAMLError as error:
+        builder.problems.append(_syntax_problem(source, error))
+        return None, builder.problems
+    except UnicodeEncodeError as error:
+        message = "a lone surrogate stands here, which is no character"
+        builder.problems.append(YamlProblem("yaml-syntax", message, source.span(error.start, error.end), "remove it"))
+        return None, builder.problems
+    return builder.root, builder.problems
+
+
+def _syntax_problem(source: SourceFile, error: yaml.YAMLError) -> YamlProblem:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None)
+    context = getattr(error, "context", None)
+    if mark is not None:
+        at = min(mark.index, len(source.text))
+    else:
+        at = _unreadable_at(source.text)
+    if problem is None:
+        message = "a control character stands here that YAML does not allow"
+        return YamlProblem("yaml-syntax", message, source.span(at, min(at + 1, len(source.text))), "remove it")
+    start = source.text.rfind("\n", 0, at) + 1
+    indent = source.text[start : at + 1]
+    if "\t" in indent and not indent.strip():
+        tab = start + indent.index("\t")
+        return YamlProblem(
+            "yaml-syntax",
+            "a tab indents this line, and YAML allows only blanks there",
+            source.span(tab, tab + 1),
+            "replace the tab with blanks",
+        )
+    message = f"{context}, {problem}" if context else str(problem)
+    related = None
+    other = getattr(error, "context_mark", None)
+    if other is not None and other.index != getattr(mark, "index", None):
+        place = min(other.index, len(source.text))
+        related = ("it begins here", source.span(place, place))
+    help_text = "look at the indentation, quotes and colons of this line and the one above"
+    return YamlProblem("yaml-syntax", message, source.span(at, min(at + 1, len(source.text))), help_text, related)
+
+
+def _first_word(text: str, at: int) -> str:
+    words = text[at : at + 80].split(None, 1)
+    return words[0] if words else ""
+
+
+def _unreadable_at(text: str) -> int:
+    for at, char in enumerate(text):
+        code = ord(char)
+        if code < 32 and char not in "\t\n\r" or code == 127 or 0x80 <= code < 0xA0 and code != 0x85:
+            return at
+        if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF):
+            return at
+    return 0
+
+
+class _Builder:
+    """Builds nodes from events with a stack of its own, so that depth costs no host stack."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.root: Node | None = None
+        self.problems: list[YamlProblem] = []
+        self.anchors: dict[str, Node] = {}
+        self.open_anchors: set[int] = set()
+        self.aliased_nodes = 0
+        self.stack: list[Seq | Map] = []
+        self.keys: list[Scalar | None] = []
+        self.merges: list[list[tuple[Scalar, Node]]] = []
+
+    def run(self) -> None:
+        loader = yaml.CSafeLoader(self.source.text)
+        try:
+            self._read(loader)
+        finally:
+            loader.dispose()
+
+    def _read(self, loader: yaml.CSafeLoader) -> None:
+        get = loader.get_event
+        documents = 0
+        while True:
+            event = get()
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
+                self._scalar(event)
+            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                self._begin(event, kind is yaml.MappingStartEvent)
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                self._finish(event)
+            elif kind is yaml.AliasEvent:
+                self._alias(event)
+            elif kind is yaml.DocumentStartEvent:
+                documents += 1
+                if documents > 1:
+                    at = event.start_mark.index
+                    self.problems.append(
+                        YamlProblem(
+                            "several-documents",
+                            "a second YAML document begins here; a spec is one document",
+                            self.source.span(at, min(at + 3, len(self.source.text))),
+                            "put the second workflow into a file of its own",
+                        )
+                    )
+                    return
+            elif kind is yaml.StreamEndEvent:
+                return
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        start, end = event.start_mark.index, event.end_mark.index
+        style = event.style or ""
+        value = event.value
+        if style in ("|", ">"):
+            # the C parser ends a block scalar at the next token: cut the line ends that follow
+            text = self.source.text
+            while end > start and text[end - 1] in " \t\r\n":
+                end -= 1
+        node = Scalar(self.source, start, end, value, style)
+        if event.tag is not None:
+            if event.tag in _STRING_TAGS:
+                node.style = style or "!"
+            else:
+                self._check_tag(event)
+        if event.anchor:
+            self.anchors[event.anchor] = node
+        self._add(node)
+
+    def _check_tag(self, event: yaml.NodeEvent) -> None:
+        tag = event.tag
+        if tag is None or tag in _SAFE_TAGS or tag == "!":
+            return
+        at = event.start_mark.index
+        shown = tag.removeprefix("tag:yaml.org,2002:")
+        self.problems.append(
+            YamlProblem(
+                "unsafe-tag",
+                f"the tag !!{shown} asks for an object to be built, and specs hold only data"
+                if tag.startswith("tag:yaml.org")
+                else f"the tag {shown} is not known; specs hold only plain data",
+                self.source.span(at, at + len(_first_word(self.source.text, at))),
+                "remove the tag",
+            )
+        )
+
+    def _begin(self, event: yaml.CollectionStartEvent, mapping: bool) -> None:
+        at = event.start_mark.index
+        if event.tag is not None:
+            self._check_tag(event)
+        if len(self.stack) >= MAX_DEPTH:
+            self._too_deep(at)
+        node: Seq | Map = Map(self.source, at) if mapping else Seq(self.source, at)
+        if event.anchor:
+            self.anchors[event.anchor] = node
+            self.open_anchors.add(id(node))
+        self.stack.append(node)
+        self.keys.append(None)
+        self.merges.append([])
+
+    def _too_deep(self, at: int) -> None:
+        self.problems.append(
+            YamlProblem(
+                "nesting-too-deep",
+                f"data is nested more than {MAX_DEPTH} levels deep here",
+                self.source.span(at, at + 1),
+                "flatten the structure",
+            )
+        )
+        raise _Stop
+
+    def _finish(self, event: yaml.Event) -> None:
+        node = self.stack.pop()
+        self.keys.pop()
+        merges = self.merges.pop()
+        end = event.end_mark.index
+        if event.start_mark.index == end:
+            # block collections end at the next token; their last child knows better
+            end = self._last_end(node)
+        node.end = max(end, node.start)
+        if merges and isinstance(node, Map):
+            self._merge(node, merges)
+        self.open_anchors.discard(id(node))
+        self._add(node)
+
+    @staticmethod
+    def _last_end(node: Seq | Map) -> int:
+        if isinstance(node, Seq):
+            return node.items[-1].end if node.items else node.start
+        end = node.start
+        for key, value in reversed(node.entries.values()):
+            end = max(key.end, value.end)
+            break
+        return end
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        at, end = event.start_mark.index, event.end_mark.index
+        span = self.source.span(at, end)
+        target = self.anchors.get(event.anchor)
+        if target is None:
+            self.problems.append(
+                YamlProblem(
+                    "yaml-syntax",
+                    f"the alias *{event.anchor} has no anchor &{event.anchor} above it",
+                    span,
+                    "define the anchor before its first use, or correct the name",
+                )
+            )
+            raise _Stop
+        if id(target) in self.open_anchors:
+            self.problems.append(
+                YamlProblem(
+                    "alias-expansion",
+                    f"the alias *{event.anchor} stands inside what it names, which would never end",
+                    span,
+                    "remove the alias",
+                )
+            )
+            raise _Stop
+        if isinstance(target, Scalar):
+            scalar = Scalar(self.source, at, end, target.value, target.style)
+            scalar.aliased = True
+            self.aliased_nodes += 1
+            copy: Node = scalar
+        else:
+            copy = Map(self.source, at) if isinstance(target, Map) else Seq(self.source, at)
+            copy.end = end
+            copy.size, copy.depth = target.size, target.depth
+            if isinstance(copy, Map) and isinstance(target, Map):
+                copy.entries = target.entries
+            elif isinstance(copy, Seq) and isinstance(target, Seq):
+                copy.items = target.items
+            self.aliased_nodes += target.size
+            if len(self.stack) + target.depth > MAX_DEPTH:
+                self._too_deep(at)
+        if self.aliased_nodes > MAX_ALIASED_NODES:
+            self.problems.append(
+                YamlProblem(
+                    "alias-expansion",
+                    f"the aliases up to here stand for more than {MAX_ALIASED_NODES:,} nodes",
+                    span,
+                    "write the data out, or use fewer aliases of aliases",
+                )
+            )
+            raise _Stop
+        self._add(copy)
+
+    def _add(self, node: Node) -> None:
+        if not self.stack:
+            self.root = node
+            return
+        parent = self.stack[-1]
+        if not isinstance(node, Scalar):
+            parent.size += node.size
+            if node.depth >= parent.depth:
+                parent.depth = node.depth + 1
+        else:
+            parent.size += 1
+        if isinstance(parent, Seq):
+            parent.items.append(node)
+            return
+        key = self.keys[-1]
+        if key is None:
+            if not isinstance(node, Scalar):
+                self.problems.append(
+                    YamlProblem(
+                        "complex-key",
+                        f"a {node.kind} cannot be a key here; keys are plain text",
+                        node.span,
+                        "write the key as text",
+                    )
+                )
+                node = Scalar(self.source, node.start, node.end, f"\0{node.start}", "!")
+            self.keys[-1] = node
+            return
+        self.keys[-1] = None
+        if key.style == "" and key.value == "<<":
+            self.merges[-1].append((key, node))
+            return
+        first = parent.entries.get(key.value)
+        if first is not None:
+            self.problems.append(
+                YamlProblem(
+                    "duplicate-key",
+                    f"the key {key.value!r} stands twice in one mapping",
+                    key.span,
+                    "remove one of the two, or rename it",
+                    ("first given here", first[0].span),
+                )
+            )
+            return
+        parent.entries[key.value] = (key, node)
+
+    def _merge(self, node: Map, merges: list[tuple[Scalar, Node]]) -> None:
+        for _, value in merges:
+            sources = value.items if isinstance(value, Seq) else [value]
+            for item in sources:
+                if not isinstance(item, Map):
+                    self.problems.append(
+                        YamlProblem(
+                            "bad-merge-key",
+                            "a merge key << takes a mapping, or a list of mappings",
+                            item.span,
+                            "name an anchored mapping, as in <<: *defaults",
+                        )
+                    )
+                    continue
+                for name, entry in item.entries.items():
+                    if name not in node.entries:
+                        node.entries[name] = entry
+                        node.size += 1
