@@ -1,0 +1,281 @@
+"""Config values resolved, in dependency order, to any depth.
+
+A resolved value is text with holes for ``run.id`` only.  Substitution is of text into text, once:
+what a value brings in is never scanned again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from npac.catalog.model import Catalog
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.flow.overrides import Overrides, apply_overrides
+from npac.ir.values import RUN_ID, Value, apply, concat
+from npac.syntax.ast import ConfigEntry, Spec
+from npac.syntax.nearest import nearest
+from npac.syntax.reader import Reader
+from npac.syntax.templates import Token
+from npac.text.source import Span
+from npac.text.yaml_nodes import Scalar
+
+MAX_VALUE = 1 << 20
+"""Longest resolved field, in characters."""
+
+KNOWN_KEYS = (
+    "bucket", "prefix", "decision_uri", "plan_assume_decision", "require_baked_npa", "baked_npa_import",
+    "source_sha", "source_overlay", "required_immutable_images",
+)  # fmt: skip
+SWITCHES = ("require_baked_npa", "source_overlay")
+_ON = frozenset(("1", "true", "yes", "on"))
+_OFF = frozenset(("0", "false", "no", "off", ""))
+
+
+@dataclass(slots=True)
+class Config:
+    """The base config of a spec: entries as given and their resolved values.
+
+    ``values`` lacks the keys that could not be resolved; ``read`` collects the keys that something
+    reads.
+    """
+
+    spec: Spec
+    entries: dict[str, ConfigEntry]
+    values: dict[str, Value] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
+    prefix_outside: Value = ""
+
+    @property
+    def run_prefix(self) -> Value:
+        """``run.prefix`` as config sees it: the workflow's name and the run id."""
+        name = self.spec.name.value if self.spec.name is not None else ""
+        return concat((name, "/", RUN_ID))
+
+    def run_value(self, path: str, *, inside_config: bool = False) -> Value | None:
+        """Give ``run.PATH``, or None when there is no such key."""
+        if path == "id":
+            return RUN_ID
+        if path == "prefix":
+            return self.run_prefix if inside_config else self.prefix_outside
+        entry = self.spec.run.get(path)
+        return entry[1].value if entry is not None else None
+
+    def text(self, key: str) -> str | None:
+        """Give the resolved text of a key that must not depend on the run; None when unset, null or late."""
+        value = self.values.get(key)
+        return value if isinstance(value, str) else None
+
+    def switch(self, key: str) -> bool:
+        """Say whether a switch is on; an unreadable one is off (and reported elsewhere)."""
+        text = self.text(key)
+        return text is not None and text.strip().lower() in _ON
+
+
+def bad_switch(text: str) -> bool:
+    """Say whether ``text`` is neither on nor off."""
+    return text.strip().lower() not in _ON | _OFF
+
+
+def build_config(spec: Spec, catalog: Catalog, overrides: Overrides, report: list[Diagnostic]) -> Config:
+    """Merge the spec's config, its tools' defaults and the overrides, and resolve every value."""
+    entries = dict(spec.config)
+    _tool_defaults(spec, catalog, entries, report)
+    apply_overrides(entries, overrides, report)
+    config = Config(spec, entries)
+    _Resolver(config, report).run()
+    prefix = config.values.get("prefix", "")
+    config.prefix_outside = prefix if prefix != "" else config.run_prefix
+    return config
+
+
+def _tool_defaults(
+    spec: Spec, catalog: Catalog, entries: dict[str, ConfigEntry], report: list[Diagnostic]
+) -> None:
+    given: dict[str, tuple[str, Scalar]] = {}
+    for state in spec.states.values():
+        tool = catalog.get(state.tool_ref.value) if state.tool_ref is not None else None
+        if tool is None or state.tool_ref is None:
+            continue
+        for key, value in tool.config_defaults.items():
+            if key in spec.config:
+                continue
+            first = given.get(key)
+            if first is not None:
+                if first[0] != value:
+                    report.append(
+                        finding(
+                            "tool-defaults-differ",
+                            f"two tools give the config key {key!r} different defaults: {first[0]!r} and {value!r}",
+                            state.tool_ref.span,
+                            f"set {key} in config",
+                            related=(Related("the other tool is named here", first[1].span),),
+                        )
+                    )
+                continue
+            given[key] = (value, state.tool_ref)
+            at = state.tool_ref
+            node = Scalar(at.source, at.start, at.end, value, "!")
+            node.aliased = True
+            entries[key] = ConfigEntry(at, node, "tool")
+
+
+class _Resolver:
+    """Resolves config entries with a stack of its own; a cycle is reported once, with its members."""
+
+    def __init__(self, config: Config, report: list[Diagnostic]) -> None:
+        self.config = config
+        self.report = report
+        self.reader = Reader(report)
+        self.parts: dict[str, tuple[str | Token, ...]] = {}
+        self.state: dict[str, int] = {}  # 1 = being resolved, 2 = done
+        self.broken: set[str] = set()
+
+    def run(self) -> None:
+        for key, entry in self.config.entries.items():
+            self._parse(key, entry)
+        for key in self.parts:
+            self._resolve(key)
+
+    def _parse(self, key: str, entry: ConfigEntry) -> None:
+        node = entry.node
+        if not isinstance(node, Scalar) or node.is_null:
+            return
+        if entry.origin == "var":
+            self.parts[key] = (node.value,)
+            return
+        text = self.reader.template(node)
+        if text.template.problems:
+            self.broken.add(key)
+        self.parts[key] = text.template.parts
+
+    def _dependencies(self, key: str) -> Iterator[str]:
+        for part in self.parts.get(key, ()):
+            if isinstance(part, Token) and part.scope == "config":
+                yield part.path
+
+    def _resolve(self, start: str) -> None:
+        if self.state.get(start) == 2:
+            return
+        path: list[str] = []
+        stack: list[tuple[str, Iterator[str]]] = []
+
+        def enter(key: str) -> None:
+            self.state[key] = 1
+            path.append(key)
+            stack.append((key, self._dependencies(key)))
+
+        enter(start)
+        while stack:
+            key, waiting = stack[-1]
+            follow = next(waiting, None)
+            if follow is None:
+                stack.pop()
+                path.pop()
+                self.state[key] = 2
+                self._finish(key)
+            elif follow in self.parts:
+                mark = self.state.get(follow)
+                if mark is None:
+                    enter(follow)
+                elif mark == 1:
+                    self._cycle(path[path.index(follow) :])
+            self.config.read.add(follow) if follow is not None else None
+
+    def _cycle(self, members: list[str]) -> None:
+        chain = " -> ".join((*members, members[0]))
+        entry = self.config.entries[members[0]]
+        related = tuple(
+            Related(f"{name} is given here", self.config.entries[name].key.span) for name in members[1:4]
+        )
+        if not self.broken.issuperset(members):
+            self.report.append(
+                finding(
+                    "config-cycle",
+                    f"config values refer to each other in a circle: {chain}",
+                    entry.node.span,
+                    "give one of them a value of its own",
+                    related=related,
+                )
+            )
+        self.broken.update(members)
+
+    def _finish(self, key: str) -> None:
+        entry = self.config.entries[key]
+        node = entry.node
+        assert isinstance(node, Scalar)
+        values: list[Value] = []
+        for part in self.parts[key]:
+            if isinstance(part, str):
+                values.append(part)
+                continue
+            value = self._token(node, part)
+            if value is None:
+                self.broken.add(key)
+                continue
+            values.append(apply(part.transform, value) if part.transform else value)
+        if key in self.broken:
+            return
+        if sum(value_length(value) for value in values) > MAX_VALUE:
+            message = f"the config key {key!r} would be longer than {MAX_VALUE:,} characters"
+            self.report.append(finding("value-too-long", message, entry.key.span, "shorten it or what it names"))
+            self.broken.add(key)
+            return
+        self.config.values[key] = concat(values)
+
+    def _token(self, node: Scalar, token: Token) -> Value | None:
+        span = node.inner(token.start, token.end)
+        if token.scope == "run":
+            value = self.config.run_value(token.path, inside_config=True)
+            if value is None:
+                self.report.append(unknown_run_key(self.config, token, span))
+            return value
+        if token.scope != "config":
+            message = f"a config value cannot read {token.scope}.{token.path}"
+            help_text = "config is resolved before anything runs; use the token in a state, or in its params"
+            self.report.append(finding("token-not-allowed-here", message, span, help_text))
+            return None
+        if token.path in self.config.values:
+            return self.config.values[token.path]
+        if token.path in self.broken:
+            return None
+        self.report.append(missing_config(self.config, token, span))
+        return None
+
+
+def missing_config(config: Config, token: Token, span: Span) -> Diagnostic:
+    """Say that a config token names nothing, or something that is no text."""
+    entry = config.entries.get(token.path)
+    if entry is not None:
+        what = "null" if isinstance(entry.node, Scalar) else f"a {entry.node.kind}"
+        related = (Related("declared here", entry.key.span),)
+        message = f"the config key {token.path!r} holds {what}, which cannot be put into text"
+        return finding("value-not-text", message, span, "give it a text, or name a key inside it", related=related)
+    near = nearest(token.path, config.entries)
+    if near:
+        help_text = f"did you mean {near[0]!r}?"
+    else:
+        known = [key for key in config.entries if "." not in key]
+        listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
+        help_text = f"declare it in config, which has {listed}" if known else "declare it in config"
+    return finding("unknown-config-key", f"there is no config key {token.path!r}", span, help_text)
+
+
+def unknown_run_key(config: Config, token: Token, span: Span) -> Diagnostic:
+    """Say that a run token names nothing."""
+    known = ("id", "prefix", *config.spec.run)
+    near = nearest(token.path, known)
+    help_text = f"did you mean run.{near[0]}?" if near else "known keys: " + ", ".join(f"run.{key}" for key in known)
+    return finding("unknown-run-key", f"there is no run key {token.path!r}", span, help_text)
+
+
+def value_length(value: Value) -> int:
+    """Give the length of a value's text, a hole counting as nothing."""
+    if isinstance(value, str):
+        return len(value)
+    if hasattr(value, "parts"):
+        return sum(value_length(part) for part in value.parts)
+    if hasattr(value, "value"):
+        return value_length(value.value)
+    return 0

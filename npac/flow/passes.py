@@ -1,0 +1,184 @@
+"""Plain passes over the flow graph: reachability, dominators, live variables, paths that avoid.
+
+All are iterative and near linear in the size of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from npac.flow.graph import FlowGraph, Kind
+
+
+def reverse_postorder(graph: FlowGraph) -> list[int]:
+    """Give the points that the entry reaches, each before its successors where no loop turns back."""
+    seen = [False] * len(graph.points)
+    order: list[int] = []
+    stack: list[tuple[int, int]] = [(graph.entry, 0)]
+    seen[graph.entry] = True
+    while stack:
+        at, turn = stack.pop()
+        successors = graph.points[at].successors
+        # the last successor is followed first, so that the first comes first in the order
+        place = len(successors) - 1 - turn
+        if place < 0:
+            order.append(at)
+            continue
+        stack.append((at, turn + 1))
+        follow = successors[place]
+        if not seen[follow]:
+            seen[follow] = True
+            stack.append((follow, 0))
+    order.reverse()
+    return order
+
+
+def predecessors(graph: FlowGraph, order: Iterable[int]) -> list[list[int]]:
+    """Give the reachable predecessors of every point."""
+    before: list[list[int]] = [[] for _ in graph.points]
+    for at in order:
+        for follow in graph.points[at].successors:
+            before[follow].append(at)
+    return before
+
+
+@dataclass(slots=True)
+class Dominators:
+    """The dominator tree; ``a`` dominates ``b`` when every path to ``b`` passes through ``a``."""
+
+    enter: list[int]
+    leave: list[int]
+
+    def dominates(self, a: int, b: int) -> bool:
+        """Say whether ``a`` is on every path to ``b`` (a point dominates itself).
+
+        False when either cannot be reached.
+        """
+        if self.enter[a] < 0 or self.enter[b] < 0:
+            return False
+        return self.enter[a] <= self.enter[b] and self.leave[b] <= self.leave[a]
+
+
+def dominators(graph: FlowGraph, order: Sequence[int]) -> Dominators:
+    """Work out the dominator tree of the reachable points (Cooper, Harvey and Kennedy's algorithm)."""
+    count = len(graph.points)
+    rank = [-1] * count
+    for place, at in enumerate(order):
+        rank[at] = place
+    before = predecessors(graph, order)
+    idom = [-1] * count
+    idom[graph.entry] = graph.entry
+    changed = True
+    while changed:
+        changed = False
+        for at in order:
+            if at == graph.entry:
+                continue
+            new = -1
+            for prior in before[at]:
+                if idom[prior] < 0:
+                    continue
+                new = prior if new < 0 else _meet(prior, new, idom, rank)
+            if new != idom[at]:
+                idom[at] = new
+                changed = True
+    return _intervals(graph.entry, order, idom)
+
+
+def _meet(a: int, b: int, idom: list[int], rank: list[int]) -> int:
+    while a != b:
+        while rank[a] > rank[b]:
+            a = idom[a]
+        while rank[b] > rank[a]:
+            b = idom[b]
+    return a
+
+
+def _intervals(entry: int, order: Sequence[int], idom: list[int]) -> Dominators:
+    children: dict[int, list[int]] = {}
+    for at in order:
+        if at != entry:
+            children.setdefault(idom[at], []).append(at)
+    enter = [-1] * len(idom)
+    leave = [-1] * len(idom)
+    clock = 0
+    stack: list[tuple[int, bool]] = [(entry, False)]
+    while stack:
+        at, finished = stack.pop()
+        if finished:
+            leave[at] = clock
+            clock += 1
+            continue
+        enter[at] = clock
+        clock += 1
+        stack.append((at, True))
+        stack.extend((child, False) for child in children.get(at, ()))
+    return Dominators(enter, leave)
+
+
+def live_variables(
+    graph: FlowGraph,
+    order: Sequence[int],
+    uses: Callable[[int], frozenset[str]],
+    defines: Callable[[int], frozenset[str]],
+) -> list[frozenset[str]]:
+    """Give the variables that are live just before each point.
+
+    A variable is live where some path leads to a use of it before it is defined again.
+    """
+    empty: frozenset[str] = frozenset()
+    live: list[frozenset[str]] = [empty] * len(graph.points)
+    before = predecessors(graph, order)
+    waiting = list(order)
+    queued = [False] * len(graph.points)
+    for at in order:
+        queued[at] = True
+    while waiting:
+        at = waiting.pop()
+        queued[at] = False
+        after: frozenset[str] = empty
+        for follow in graph.points[at].successors:
+            item = live[follow]
+            if item:
+                after = item if not after else after | item
+        defined, used = defines(at), uses(at)
+        new = after - defined if defined else after
+        if used:
+            new = new | used
+        if new != live[at]:
+            live[at] = new
+            for prior in before[at]:
+                if not queued[prior]:
+                    queued[prior] = True
+                    waiting.append(prior)
+    return live
+
+
+def path_avoiding(graph: FlowGraph, target: int, avoid: int) -> list[str] | None:
+    """Give the states on a shortest path from the entry to ``target`` that does not pass ``avoid``.
+
+    None when there is no such path.
+    """
+    if avoid == graph.entry:
+        return None
+    came: dict[int, int] = {graph.entry: -1}
+    queue = [graph.entry]
+    for at in queue:
+        if at == target:
+            break
+        for follow in graph.points[at].successors:
+            if follow != avoid and follow not in came:
+                came[follow] = at
+                queue.append(follow)
+    if target not in came:
+        return None
+    names: list[str] = []
+    at = target
+    while at >= 0:
+        point = graph.points[at]
+        if point.state and point.kind in (Kind.WAVE, Kind.ENTER) and (not names or names[-1] != point.state):
+            names.append(point.state)
+        at = came[at]
+    names.reverse()
+    return names

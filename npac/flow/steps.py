@@ -1,0 +1,310 @@
+"""What each state does, symbolically: the step that lowering specialises for every iteration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from npac.catalog.model import Catalog, Tool
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic
+from npac.flow.config import Config
+from npac.flow.symbolic import MAX_ARGUMENT, Evaluator, hole_names
+from npac.ir.program import Tree
+from npac.ir.values import Value
+from npac.syntax.ast import ArtifactDecl, Count, Spec, State, Text
+from npac.syntax.nearest import nearest
+from npac.syntax.reader import Reader
+from npac.syntax.templates import parse_template
+from npac.text.yaml_nodes import Map, Node, Scalar, Seq
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicArtifact:
+    """A declared input or output with its URI evaluated."""
+
+    decl: ArtifactDecl
+    uri: Value
+    schema: str
+    declared_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicTrigger:
+    """A trigger with its URI evaluated and its numbers read."""
+
+    uri: Value
+    poll_seconds: int
+    max_polls: int
+    min_objects: int
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicStep:
+    """The work of one state before its loops and states are known."""
+
+    state: State
+    params: Mapping[str, Value]
+    argv: tuple[Value, ...] = ()
+    droppable: frozenset[int] = frozenset()
+    """Places in ``argv`` of flags that vanish with the word after them when that word is empty."""
+    shell: Value = ""
+    tool: Tool | None = None
+    profile_name: str = ""
+    profile: dict[str, Tree] = field(default_factory=dict)
+    inputs: tuple[SymbolicArtifact, ...] = ()
+    outputs: tuple[SymbolicArtifact, ...] = ()
+    trigger: SymbolicTrigger | None = None
+    decision_uri: Value | None = None
+    """Where a decision about this state is read from or written to; None when nothing says so."""
+    secrets: tuple[str, ...] = ()
+    variables: frozenset[str] = frozenset()
+    """Names of the loop and state holes that the step's fields hold (not the decision URI's)."""
+
+
+@dataclass(slots=True)
+class Steps:
+    """The symbolic steps of a spec, by state; groups and routers have one too (without a command)."""
+
+    by_state: dict[str, SymbolicStep]
+    evaluator: Evaluator
+
+
+def build_steps(spec: Spec, catalog: Catalog, config: Config, report: list[Diagnostic]) -> Steps:
+    """Evaluate every text of every state."""
+    evaluator = Evaluator(spec, config, report)
+    builder = _StepBuilder(spec, catalog, config, evaluator, report)
+    return Steps({name: builder.build(state) for name, state in spec.states.items()}, evaluator)
+
+
+class _StepBuilder:
+    def __init__(
+        self, spec: Spec, catalog: Catalog, config: Config, evaluator: Evaluator, report: list[Diagnostic]
+    ) -> None:
+        self.spec = spec
+        self.catalog = catalog
+        self.config = config
+        self.evaluator = evaluator
+        self.report = report
+        self._profiles: dict[str, dict[str, Tree]] = {}
+        self._fixed = True
+        self._texts: dict[int, Text] = {}
+
+    def build(self, state: State) -> SymbolicStep:
+        name = state.name.value
+        params = {
+            key: self.evaluator.value(param.text, name, {}) for key, param in state.params.items()
+        }
+        tool = self.catalog.get(state.tool_ref.value) if state.tool_ref is not None else None
+        argv, droppable = self._argv(state, tool, params)
+        shell = (
+            self.evaluator.value(state.shell, name, params, limit=MAX_ARGUMENT) if state.shell is not None else ""
+        )
+        profile_name, profile = self._profile(state, params)
+        inputs = tuple(self._artifact(item, name, params) for item in state.inputs)
+        outputs = tuple(self._artifact(item, name, params) for item in state.outputs)
+        trigger = self._trigger(state, params)
+        variables: set[str] = set()
+        for value in (*argv, shell, *(item.uri for item in (*inputs, *outputs))):
+            hole_names(value, variables)
+        if trigger is not None:
+            hole_names(trigger.uri, variables)
+        _tree_holes(profile, variables)
+        if state.works:
+            for key in ("baked_npa_import", "source_sha"):
+                if key in params:
+                    hole_names(params[key], variables)
+        variables.discard("run.id")
+        return SymbolicStep(
+            state=state,
+            params=params,
+            argv=argv,
+            droppable=droppable,
+            shell=shell,
+            tool=tool,
+            profile_name=profile_name,
+            profile=profile,
+            inputs=inputs,
+            outputs=outputs,
+            trigger=trigger,
+            decision_uri=self._decision_uri(state, params, outputs),
+            secrets=tuple(sorted({item.value for item in state.secrets} | set(tool.secrets if tool else ()))),
+            variables=frozenset(variables),
+        )
+
+    def _argv(
+        self, state: State, tool: Tool | None, params: Mapping[str, Value]
+    ) -> tuple[tuple[Value, ...], frozenset[int]]:
+        name = state.name.value
+        if state.argv is not None:
+            words = tuple(self.evaluator.value(word, name, params, limit=MAX_ARGUMENT) for word in state.argv)
+            return words, frozenset()
+        if tool is None or state.tool_ref is None:
+            return (), frozenset()
+        words = tuple(
+            self.evaluator.tool_word(word, tool.name, state.tool_ref, name, params) for word in tool.argv
+        )
+        drops = frozenset(
+            index for index, word in enumerate(tool.argv[:-1]) if word in tool.drop_when_empty
+        )
+        return words, drops
+
+    def _artifact(self, decl: ArtifactDecl, name: str, params: Mapping[str, Value]) -> SymbolicArtifact:
+        return SymbolicArtifact(
+            decl,
+            self.evaluator.value(decl.uri, name, params),
+            decl.schema.value if decl.schema is not None else "",
+            decl.kind.value if decl.kind is not None else "",
+        )
+
+    def _trigger(self, state: State, params: Mapping[str, Value]) -> SymbolicTrigger | None:
+        trigger = state.trigger
+        if trigger is None or trigger.uri is None:
+            return None
+        uri = self.evaluator.value(trigger.uri, state.name.value, params)
+        numbers = []
+        for count, default, least, what in (
+            (trigger.poll_seconds, 30, 1, "trigger.pollSeconds"),
+            (trigger.max_polls, 0, 0, "trigger.maxPolls"),
+            (trigger.min_objects, 1, 1, "trigger.minObjects"),
+        ):
+            if count is None:
+                numbers.append(default)
+                continue
+            number = read_count(self.config, count, what, self.report, params)
+            if number is not None and number < least:
+                self.report.append(
+                    finding("bad-number", f"{what} is {number}", count.node.span, f"give at least {least}")
+                )
+                number = None
+            numbers.append(default if number is None else number)
+        return SymbolicTrigger(uri, *numbers)
+
+    def _decision_uri(
+        self, state: State, params: Mapping[str, Value], outputs: tuple[SymbolicArtifact, ...]
+    ) -> Value | None:
+        for output in outputs:
+            if "decision" in output.schema.lower():
+                return output.uri
+        if "decision_uri" in params:
+            return params["decision_uri"]
+        if state.writes_decision or state.transitions or (state.loop is not None and state.loop.until is not None):
+            self.config.read.add("decision_uri")
+        return self.config.values.get("decision_uri")
+
+    def _profile(self, state: State, params: Mapping[str, Value]) -> tuple[str, dict[str, Tree]]:
+        name = state.resources.value if state.resources is not None else "default"
+        profile = self.spec.profiles.get(name)
+        if profile is None:
+            return (state.resources.value if state.resources is not None else ""), {}
+        if not state.works:
+            return name, {}
+        cached = self._profiles.get(name)
+        if cached is not None:
+            return name, cached
+        self._fixed = True
+        tree = {
+            key: self._tree(value, state.name.value, params)
+            for key, (_, value) in profile.node.entries.items()
+            if not key.startswith("x-")
+        }
+        if self._fixed:  # without tokens the profile is the same for every state
+            self._profiles[name] = tree
+        return name, tree
+
+    def _tree(self, node: Node, name: str, params: Mapping[str, Value]) -> Tree:
+        if isinstance(node, Seq):
+            return [self._tree(item, name, params) for item in node.items]
+        if isinstance(node, Map):
+            return {key: self._tree(value, name, params) for key, (_, value) in node.entries.items()}
+        plain = plain_value(node)
+        if not isinstance(plain, str):
+            return plain
+        if "{{" not in node.value:
+            return node.value
+        self._fixed = False
+        text = self._texts.get(id(node))
+        if text is None:
+            text = self._texts[id(node)] = Reader(self.report).template(node)
+        return self.evaluator.value(text, name, params)
+
+
+def plain_value(node: Scalar) -> None | bool | int | float | str:
+    """Give a scalar of a profile as YAML data: null, boolean, number, or its text."""
+    if node.style != "":
+        return node.value
+    if node.is_null:
+        return None
+    truth = node.boolean
+    if truth is not None:
+        return truth
+    if _INTEGER.match(node.value):
+        return int(node.value)
+    if _DECIMAL.match(node.value):
+        return float(node.value)
+    return node.value
+
+
+def _tree_holes(tree: Tree, into: set[str]) -> None:
+    if isinstance(tree, dict):
+        for value in tree.values():
+            _tree_holes(value, into)
+    elif isinstance(tree, list):
+        for value in tree:
+            _tree_holes(value, into)
+    elif tree is not None and not isinstance(tree, (bool, int, float, str)):
+        hole_names(tree, into)
+
+
+def read_count(
+    config: Config,
+    count: Count,
+    what: str,
+    report: list[Diagnostic],
+    params: Mapping[str, Value] | None = None,
+) -> int | None:
+    """Read a whole number that may stand in config; None when it cannot be read (and is reported)."""
+    if count.key is None:
+        return count.literal
+    config.read.add(count.key)
+    value = (params or {}).get(count.key, config.values.get(count.key))
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 18:
+        return int(value)
+    entry = config.entries.get(count.key)
+    if entry is None:
+        near = nearest(count.key, config.entries)
+        help_text = f"did you mean {near[0]!r}?" if near else "declare it in config"
+        report.append(
+            finding("unknown-config-key", f"there is no config key {count.key!r}", count.node.span, help_text)
+        )
+    elif value is None:
+        if not isinstance(entry.node, Scalar) or entry.node.is_null:
+            kind = "null" if isinstance(entry.node, Scalar) else f"a {entry.node.kind}"
+            message = f"{what} needs a whole number, and the config key {count.key!r} holds {kind}"
+            report.append(finding("value-not-text", message, count.node.span, "give it decimal digits"))
+    elif not isinstance(value, str):
+        message = f"{what} would depend on the run id, and a program's structure cannot"
+        report.append(finding("late-structure", message, count.node.span, "give a number that is known beforehand"))
+    else:
+        message = f"{what} must be a whole number, and the config key {count.key!r} is {value!r:.80}"
+        report.append(finding("bad-number", message, count.node.span, "give decimal digits"))
+    return None
+
+
+def profile_texts(node: Node) -> list[Scalar]:
+    """Give the scalars of a profile, in order, that hold tokens."""
+    found: list[Scalar] = []
+    stack: list[Node] = [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Seq):
+            stack.extend(reversed(top.items))
+        elif isinstance(top, Map):
+            stack.extend(value for _, value in reversed(top.entries.values()))
+        elif parse_template(top.value).tokens:
+            found.append(top)
+    return found

@@ -1,0 +1,189 @@
+"""How states contain and follow one another, before the flow graph is built.
+
+Only what is sound is given on: a reference to a state that does not exist is reported by the
+rules and left out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from npac.flow.config import Config
+from npac.syntax.ast import Spec, State, Transition
+from npac.syntax.conditions import Condition, parse_condition
+from npac.text.yaml_nodes import Scalar
+
+
+@dataclass(slots=True)
+class Structure:
+    """Containment and exits of the states of one spec."""
+
+    parent: dict[str, str] = field(default_factory=dict)
+    """The group that a state is a member of."""
+    members: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The members of each group that exist, in order, each once."""
+    cycles: list[tuple[str, ...]] = field(default_factory=list)
+    """Groups that contain themselves, each as the chain that leads back to its first name."""
+    exits: dict[str, Exits] = field(default_factory=dict)
+    """Where each state outside groups leads."""
+
+    def enclosing_loops(self, spec: Spec, name: str) -> tuple[str, ...]:
+        """Give the looped groups around ``name``, the outermost first (not ``name`` itself)."""
+        found: list[str] = []
+        at = self.parent.get(name)
+        while at is not None:
+            if spec.states[at].loop is not None:
+                found.append(at)
+            at = self.parent.get(at)
+        return tuple(reversed(found))
+
+    def ancestors(self, name: str) -> tuple[str, ...]:
+        """Give the groups around ``name``, the outermost first."""
+        found: list[str] = []
+        at = self.parent.get(name)
+        while at is not None:
+            found.append(at)
+            at = self.parent.get(at)
+        return tuple(reversed(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Exits:
+    """Where a state outside groups leads, with every ``if`` decided.
+
+    ``promote`` and ``loop_back`` differ only when a decision is read (``decides``); None means
+    that the run ends there.
+    """
+
+    decides: bool
+    promote: str | None
+    loop_back: str | None
+    exhausted: bool = False
+    """The transitions can be exhausted for some decision, and no ``next`` follows."""
+
+
+def build_structure(spec: Spec, config: Config) -> Structure:
+    """Work out containment and exits."""
+    structure = Structure()
+    for name, state in spec.states.items():
+        if not state.is_group:
+            continue
+        children: list[str] = []
+        for member in state.members:
+            child = member.value
+            if child not in spec.states or child in structure.parent or child in children:
+                continue
+            children.append(child)
+        structure.members[name] = tuple(children)
+        for child in children:
+            structure.parent[child] = name
+    _find_cycles(structure)
+    for cycle in structure.cycles:
+        for name in cycle:  # from here on, following parents always ends
+            structure.parent.pop(name, None)
+    for name, state in spec.states.items():
+        if name not in structure.parent:
+            structure.exits[name] = _exits(spec, state, config)
+    return structure
+
+
+def _find_cycles(structure: Structure) -> None:
+    done: set[str] = set()
+    for start in structure.parent:
+        chain: list[str] = []
+        at: str | None = start
+        while at is not None and at not in done and at not in chain:
+            chain.append(at)
+            at = structure.parent.get(at)
+        if at is not None and at in chain:
+            cycle = chain[chain.index(at) :]
+            cycle.reverse()
+            structure.cycles.append(tuple(cycle))
+        done.update(chain)
+
+
+def condition_holds(config: Config, transition: Transition) -> bool | None:
+    """Decide an ``if``: None when it cannot be read.
+
+    False for an unquoted ``false``, ``null`` or ``0`` and for an empty text; true otherwise, also
+    for a text that depends on the run.
+    """
+    if transition.condition is None:
+        return True
+    parsed = parse_condition(transition.condition.value)
+    if not isinstance(parsed, Condition):
+        return None
+    entry = config.entries.get(parsed.key)
+    if entry is None:
+        return None
+    config.read.add(parsed.key)
+    node = entry.node
+    if not isinstance(node, Scalar):
+        return True
+    if node.is_null or node.boolean is False:
+        return False
+    if node.style == "" and node.value in ("0", "-0", "+0"):
+        return False
+    return config.values.get(parsed.key, "") != ""
+
+
+def _exits(spec: Spec, state: State, config: Config) -> Exits:
+    following = state.next.value if state.next is not None and state.next.value in spec.states else None
+    if state.terminal or state.parallel is not None:
+        return Exits(False, following, following)
+    live = [item for item in state.transitions if condition_holds(config, item) is not False]
+    if not live or live[0].when is None:
+        target = _target(spec, live[0]) if live else following
+        return Exits(False, target, target)
+    chosen: dict[str, str | None] = {}
+    exhausted = False
+    for decision in ("promote_checkpoint", "loop_back"):
+        for item in live:
+            if item.when is None or item.when.value == decision:
+                chosen[decision] = _target(spec, item)
+                break
+        else:
+            chosen[decision] = following
+            exhausted = exhausted or state.next is None
+    return Exits(True, chosen["promote_checkpoint"], chosen["loop_back"], exhausted)
+
+
+def _target(spec: Spec, transition: Transition) -> str | None:
+    if transition.goto is None or transition.goto.value not in spec.states:
+        return None
+    return transition.goto.value
+
+
+def reachable_cycle(structure: Structure, names: Mapping[str, object]) -> tuple[str, ...] | None:
+    """Give one cycle of next and transitions among the states outside groups, or None."""
+    color: dict[str, int] = {}
+    for start in names:
+        if start in color or start not in structure.exits:
+            continue
+        path: list[str] = []
+        stack: list[tuple[str, list[str]]] = []
+
+        def enter(name: str, path: list[str] = path, stack: list[tuple[str, list[str]]] = stack) -> None:
+            color[name] = 1
+            path.append(name)
+            exits = structure.exits[name]
+            targets = {exits.promote, exits.loop_back} - {None}
+            stack.append((name, sorted(target for target in targets if target in structure.exits)))
+
+        enter(start)
+        while stack:
+            name, waiting = stack[-1]
+            if not waiting:
+                stack.pop()
+                path.pop()
+                color[name] = 2
+                continue
+            follow = waiting.pop()
+            mark = color.get(follow)
+            if mark is None:
+                enter(follow)
+            elif mark == 1:
+                cycle = path[path.index(follow) :]
+                return (*cycle, follow)
+    return None

@@ -1,0 +1,214 @@
+"""Symbolic values: templates with config, params and run filled in.
+
+What is left are holes: ``run.id`` (bound when a run is linked), ``loop.NAME`` and
+``state.NAME.N`` (bound while the program is lowered).  Every place where a token of the last two
+kinds was read is kept, so that rules can prove that its loop or state has run before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic
+from npac.flow.config import MAX_VALUE, Config, missing_config, unknown_run_key, value_length
+from npac.ir.values import Apply, Concat, Hole, Value, apply, concat
+from npac.syntax.ast import Spec, Text
+from npac.syntax.nearest import nearest
+from npac.syntax.templates import Token, parse_template
+from npac.text.source import Span
+from npac.text.yaml_nodes import Scalar
+
+MAX_ARGUMENT = 128 * 1024
+"""Longest argument or shell text, in bytes: the kernel's own limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowUse:
+    """One place where a state reads ``loop.NAME`` or ``state.NAME…``."""
+
+    reader: str
+    scope: str
+    name: str
+    span: Span
+
+
+def substitute(value: Value, env: Mapping[str, Value]) -> Value:
+    """Fill the holes that ``env`` has; the others stay."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Hole):
+        return env.get(value.name, value)
+    if isinstance(value, Apply):
+        return apply(value.transform, substitute(value.value, env))
+    return concat(substitute(part, env) for part in value.parts)
+
+
+def hole_names(value: Value, into: set[str]) -> None:
+    """Add the names of the holes of ``value`` to ``into``."""
+    if isinstance(value, str):
+        return
+    if isinstance(value, Hole):
+        into.add(value.name)
+    elif isinstance(value, Apply):
+        hole_names(value.value, into)
+    elif isinstance(value, Concat):
+        for part in value.parts:
+            hole_names(part, into)
+
+
+class Evaluator:
+    """Evaluates the texts of one spec; findings are reported once a place."""
+
+    def __init__(self, spec: Spec, config: Config, report: list[Diagnostic]) -> None:
+        self.spec = spec
+        self.config = config
+        self.report = report
+        self.uses: list[FlowUse] = []
+        self._seen: set[tuple[str, int, int, str]] = set()
+
+    def value(self, text: Text, state: str, params: Mapping[str, Value], *, limit: int = MAX_VALUE) -> Value:
+        """Evaluate a text of the spec for ``state`` under its params overlay.
+
+        A token that names nothing is reported and left out.
+        """
+        node = text.node
+        parts = text.template.parts
+        if len(parts) == 1 and isinstance(parts[0], str):
+            result: Value = parts[0]
+        else:
+            result = self._parts(parts, state, params, node.inner)
+        if value_length(result) > limit:
+            what = "an argument or shell text" if limit == MAX_ARGUMENT else "a field"
+            self._add(
+                "value-too-long",
+                f"this would be longer than {limit:,} characters, the most that {what} can be",
+                node.span,
+                "keys in it: " + ", ".join(sorted({token.path for token in text.template.tokens}) or ["none"]),
+            )
+        return result
+
+    def tool_word(self, word: str, tool: str, at: Scalar, state: str, params: Mapping[str, Value]) -> Value:
+        """Evaluate one word of a tool's command; faults are reported where the state names the tool."""
+
+        def place(start: int, end: int) -> Span:
+            return at.span
+
+        before = len(self.report)
+        value = self._parts(parse_template(word).parts, state, params, place)
+        for index in range(before, len(self.report)):
+            old = self.report[index]
+            self.report[index] = finding(
+                old.code.name,
+                f"the tool {tool} reads config that the spec does not give: {old.message}",
+                old.span,
+                old.help,
+                related=old.related,
+            )
+        return value
+
+    def _parts(
+        self,
+        parts: tuple[str | Token, ...],
+        state: str,
+        params: Mapping[str, Value],
+        place: Callable[[int, int], Span],
+    ) -> Value:
+        values: list[Value] = []
+        for part in parts:
+            if isinstance(part, str):
+                values.append(part)
+                continue
+            value = self._token(part, state, params, place)
+            if value is not None:
+                values.append(apply(part.transform, value) if part.transform else value)
+        return concat(values)
+
+    def _token(
+        self, token: Token, state: str, params: Mapping[str, Value], place: Callable[[int, int], Span]
+    ) -> Value | None:
+        path = token.path
+        if token.scope == "config":
+            if path in params:
+                return params[path]
+            self.config.read.add(path)
+            value = self.config.values.get(path)
+            if value is None and not self._is_broken(path):
+                item = missing_config(self.config, token, place(token.start, token.end))
+                if path in self.spec.states[state].params:
+                    help_text = f"params see the base config, not each other; give {path} in config"
+                    item = finding(item.code.name, item.message, item.span, help_text)
+                self._put(item)
+            return value
+        span = place(token.start, token.end)
+        if token.scope == "run":
+            if path == "prefix":
+                self.config.read.add("prefix")
+            value = self.config.run_value(path)
+            if value is None:
+                self._put(unknown_run_key(self.config, token, span))
+            return value
+        if token.scope == "loop":
+            return self._loop(path, state, span)
+        return self._state(path, state, span)
+
+    def _is_broken(self, key: str) -> bool:
+        """A key that was reported already (a cycle, a bad token) is not reported again at each use."""
+        entry = self.config.entries.get(key)
+        return entry is not None and isinstance(entry.node, Scalar) and not entry.node.is_null
+
+    def _loop(self, name: str, state: str, span: Span) -> Value | None:
+        target = self.spec.states.get(name)
+        if target is None or target.loop is None:
+            loops = [key for key, item in self.spec.states.items() if item.loop is not None]
+            near = nearest(name, loops)
+            if near:
+                help_text = f"did you mean loop.{near[0]}?"
+            elif loops:
+                help_text = "loops of this spec: " + ", ".join(loops)
+            else:
+                help_text = "this spec has no loops; a loop is a state with loop: {max: N}"
+            why = "has no loop" if target is not None else "does not exist"
+            self._add("unknown-loop", f"there is no loop {name!r}: that state {why}", span, help_text)
+            return None
+        self.uses.append(FlowUse(state, "loop", name, span))
+        return Hole(f"loop.{name}")
+
+    def _state(self, path: str, state: str, span: Span) -> Value | None:
+        name, _, field = path.rpartition(".")
+        target = self.spec.states.get(name)
+        if target is None:
+            near = nearest(name or path, self.spec.states)
+            help_text = f"did you mean state.{near[0]}.{field}?" if near and name else "write {{state.NAME.uri}}"
+            self._add("unknown-state-value", f"there is no state {name or path!r}", span, help_text)
+            return None
+        index = 1 if field == "uri" else _output_index(field)
+        if index is None or not 1 <= index <= len(target.outputs):
+            count = len(target.outputs)
+            if count == 0:
+                help_text = f"{name} declares no outputs; declare one first"
+            else:
+                help_text = f"{name} declares {count} output(s): uri, " + ", ".join(
+                    f"output_{number}" for number in range(1, min(count, 4) + 1)
+                )
+            self._add("unknown-state-value", f"the state {name!r} has no {field!r}", span, help_text)
+            return None
+        self.uses.append(FlowUse(state, "state", name, span))
+        return Hole(f"state.{name}.{index}")
+
+    def _add(self, name: str, message: str, span: Span, help: str) -> None:
+        self._put(finding(name, message, span, help))
+
+    def _put(self, item: Diagnostic) -> None:
+        key = (item.code.id, item.span.start, item.span.end, item.message)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.report.append(item)
+
+
+def _output_index(field: str) -> int | None:
+    digits = field.removeprefix("output_")
+    if digits != field and digits.isascii() and digits.isdigit() and len(digits) < 7 and digits[0] != "0":
+        return int(digits)
+    return None

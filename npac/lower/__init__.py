@@ -1,0 +1,1 @@
+"""Lowering: the flow graph specialised into a program."""

@@ -1,0 +1,133 @@
+"""Artifacts: who writes which URI, with which label, and whether two runs would meet there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.flow.flow import Flow
+from npac.flow.graph import Kind
+from npac.flow.steps import SymbolicArtifact
+from npac.flow.symbolic import hole_names
+from npac.ir.values import Value, show
+
+_SCHEMES = ("s3://", "file://")
+
+
+def check(flow: Flow) -> Iterator[Diagnostic]:
+    """Report races, rewritten and shared outputs, unusable URIs, and labels that differ."""
+    writers: dict[Value, list[tuple[str, SymbolicArtifact]]] = {}
+    for name, step in flow.steps.by_state.items():
+        for output in step.outputs:
+            yield from _usable(name, output)
+            writers.setdefault(output.uri, []).append((name, output))
+    for items in writers.values():
+        yield from _same_uri(flow, items)
+    yield from _labels(flow, writers)
+
+
+def _usable(name: str, output: SymbolicArtifact) -> Iterator[Diagnostic]:
+    uri = output.uri
+    at = output.decl.uri.node.span
+    begin = uri if isinstance(uri, str) else getattr(uri, "parts", ("",))[0]
+    if uri == "":
+        yield finding("bad-uri", f"an output of {name!r} has an empty URI", at, "write s3://BUCKET/KEY")
+        return
+    if isinstance(begin, str) and not begin.startswith(_SCHEMES):
+        known = "://" in begin
+        message = f"npac cannot look at the output {show(uri)!r:.160} of {name!r}"
+        help_text = "use s3:// or file:///" if known else "write a whole URI: s3://BUCKET/KEY or file:///PATH"
+        yield finding("bad-uri", message, at, help_text)
+        return
+    names: set[str] = set()
+    hole_names(uri, names)
+    if "run.id" not in names and not any(hole.startswith("state.") for hole in names):
+        message = f"the output {show(uri)!r:.160} of {name!r} is the same for every run: two runs overwrite each other"
+        yield finding("output-shared-by-runs", message, at, "put {{run.id}} or {{run.prefix}} into it")
+
+
+def _same_uri(flow: Flow, items: list[tuple[str, SymbolicArtifact]]) -> Iterator[Diagnostic]:
+    name, output = items[0]
+    shown = f"{show(output.uri)!r:.160}"
+    for place, (other, item) in enumerate(items):
+        for first, earlier in items[:place]:
+            parent = flow.structure.parent.get(first)
+            if (
+                first != other
+                and parent is not None
+                and parent == flow.structure.parent.get(other)
+                and flow.spec.states[parent].parallel is not None
+            ):
+                related = (Related(f"{first!r} writes it here", earlier.decl.uri.node.span),)
+                message = f"{first!r} and {other!r} run at one time and both write {shown}"
+                help_text = "give each member a URI of its own"
+                yield finding("racing-outputs", message, item.decl.uri.node.span, help_text, related=related)
+                break
+    yield from _rewritten(flow, items, shown)
+
+
+def _rewritten(flow: Flow, items: list[tuple[str, SymbolicArtifact]], shown: str) -> Iterator[Diagnostic]:
+    if flow.graph is None:
+        return
+    for name, output in items:
+        if name in flow.structure.members:
+            continue
+        names: set[str] = set()
+        hole_names(output.uri, names)
+        around = [*flow.structure.enclosing_loops(flow.spec, name)]
+        if flow.spec.states[name].loop is not None:
+            around.append(name)
+        loops = [loop for loop in around if f"loop.{loop}" not in names]
+        if loops and not any(hole.startswith("state.") for hole in names):
+            message = f"every iteration of {loops[-1]!r} writes {shown} anew"
+            help_text = f"put {{{{loop.{loops[-1]}}}}} into the URI to keep each iteration's"
+            yield finding("rewritten-output", message, output.decl.uri.node.span, help_text)
+    leaves = [(name, item) for name, item in items if name not in flow.structure.members]
+    for place, (other, item) in enumerate(leaves[1:], 1):
+        for first, earlier in leaves[:place]:
+            if first != other and _one_path(flow, first, other):
+                related = (Related(f"{first!r} writes it here", earlier.decl.uri.node.span),)
+                message = f"{other!r} writes {shown}, which {first!r} wrote before on some path"
+                yield finding("rewritten-output", message, item.decl.uri.node.span, "use another URI", related=related)
+                break
+
+
+def _one_path(flow: Flow, first: str, other: str) -> bool:
+    """Say whether some path runs both states, in either order."""
+    assert flow.graph is not None
+    a, b = flow.graph.work.get(first), flow.graph.work.get(other)
+    if a is None or b is None or a == b or not flow.reached(a) or not flow.reached(b):
+        return False
+    return _leads(flow, a, b) or _leads(flow, b, a)
+
+
+def _leads(flow: Flow, start: int, target: int) -> bool:
+    assert flow.graph is not None
+    seen = {start}
+    stack = [start]
+    while stack:
+        for follow in flow.graph.points[stack.pop()].successors:
+            if follow == target:
+                return True
+            if follow not in seen and flow.graph.points[follow].kind is not Kind.END:
+                seen.add(follow)
+                stack.append(follow)
+    return False
+
+
+def _labels(flow: Flow, writers: dict[Value, list[tuple[str, SymbolicArtifact]]]) -> Iterator[Diagnostic]:
+    for name, step in flow.steps.by_state.items():
+        for item in step.inputs:
+            producers = [entry for entry in writers.get(item.uri, ()) if entry[0] != name]
+            if not producers or not item.schema or item.decl.schema is None:
+                continue
+            labels = {entry[1].schema for entry in producers}
+            if item.schema in labels or "" in labels:
+                continue
+            producer, made = producers[0]
+            at = made.decl.schema.span if made.decl.schema is not None else made.decl.span
+            related = (Related(f"{producer!r} writes it as {made.schema}", at),)
+            message = f"{name!r} reads {item.schema!r:.80}, but {producer!r} writes that URI as {made.schema!r:.80}"
+            help_text = "give both the same schema label"
+            yield finding("label-mismatch", message, item.decl.schema.span, help_text, related=related)

@@ -1,0 +1,62 @@
+"""Every state is reached, every path ends at a terminal state, and none turns in a circle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic
+from npac.flow.flow import Flow
+
+
+def check(flow: Flow) -> Iterator[Diagnostic]:
+    """Report cycles, dead ends, unreachable states, and specs without a reachable terminal state."""
+    spec = flow.spec
+    if flow.cycle:
+        chain = " -> ".join(flow.cycle)
+        state = spec.states[flow.cycle[-2]]
+        at = state.key_span("next") if "next" in state.keys else state.key_span("transitions")
+        help_text = "use a loop: a sequence with loop: {max: N, until: promote_checkpoint}"
+        yield finding("flow-cycle", f"next and transitions lead in a circle: {chain}", at, help_text)
+    if flow.graph is None or spec.initial is None or spec.initial.value not in spec.states:
+        return
+    if spec.initial.value in flow.structure.parent:
+        return
+    reached = {name for name in spec.states if flow.reached(flow.graph.begin[name])}
+    for name, state in spec.states.items():
+        if name in reached:
+            continue
+        parent = flow.structure.parent.get(name)
+        if parent is not None and parent not in reached:
+            continue
+        message = f"nothing leads to the state {name!r}"
+        help_text = "name it in a next, a goto or a group, or remove it"
+        yield finding("unreachable-state", message, state.name.span, help_text)
+    ends = [name for name in reached if spec.states[name].terminal and name not in flow.structure.parent]
+    if not ends:
+        anywhere = [name for name, state in spec.states.items() if state.terminal]
+        message = "no terminal state can be reached from the first state" if anywhere else "no state is terminal"
+        yield finding("no-terminal", message, spec.initial.span, "mark the state that ends the run: terminal: true")
+        return
+    for name in spec.states:
+        if name in reached and name not in flow.structure.parent and not spec.states[name].terminal:
+            yield from _dead_end(flow, name)
+
+
+def _dead_end(flow: Flow, name: str) -> Iterator[Diagnostic]:
+    assert flow.graph is not None
+    exits = flow.structure.exits[name]
+    state = flow.spec.states[name]
+    if exits.promote is not None and exits.loop_back is not None:
+        return
+    if exits.exhausted or any(item.goto is None for item in state.transitions):
+        return
+    if "next" in state.keys and state.next is not None:
+        return
+    if state.transitions and exits.promote is None and exits.loop_back is None:
+        return
+    if not state.works and not state.is_group and not state.transitions:
+        return
+    message = f"the run ends at {name!r}, which is not terminal; it would count as succeeded there"
+    help_text = "add next: NAME, or terminal: true if the run is meant to end here"
+    yield finding("dead-end", message, state.name.span, help_text)

@@ -1,0 +1,24 @@
+"""A spec with decisions says whether only real ones may route."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic
+from npac.flow.flow import Flow
+
+
+def check(flow: Flow) -> Iterator[Diagnostic]:
+    """Note a spec that reads decisions and does not declare ``executionMode: runtime``."""
+    spec = flow.spec
+    if spec.runtime_mode:
+        return
+    decides = any(exits.decides for exits in flow.structure.exits.values()) or any(
+        state.loop is not None and state.loop.until is not None for state in spec.states.values()
+    )
+    metadata = spec.top.key("metadata")
+    if decides and metadata is not None:
+        message = "this spec reads decisions and does not say that only real ones may route"
+        help_text = "add executionMode: runtime to metadata"
+        yield finding("undeclared-runtime-mode", message, metadata.span, help_text)

@@ -1,0 +1,169 @@
+"""Images: readable, in the catalog when named by it, immutable where the spec demands it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic
+from npac.flow.flow import Flow
+from npac.flow.steps import SymbolicStep
+from npac.flow.symbolic import hole_names
+from npac.ir.values import has_hole
+from npac.syntax.images import ImageProblem, ToolImage, immutable_problem, parse_image
+from npac.text.source import Span
+from npac.text.yaml_nodes import Scalar, Seq
+
+_SHA = re.compile(r"[0-9a-fA-F]{40}\Z")
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
+
+
+def check(flow: Flow) -> Iterator[Diagnostic]:
+    """Report malformed, unknown and mutable images, and the switches of baked images."""
+    yield from _images(flow)
+    yield from _required(flow)
+    yield from _baked(flow)
+
+
+def _images(flow: Flow) -> Iterator[Diagnostic]:
+    seen: set[tuple[int, str]] = set()
+    for step in flow.steps.by_state.values():
+        node = _image_node(flow, step)
+        value = step.profile.get("image")
+        if node is None or value is None:
+            continue
+        if not isinstance(value, str):
+            names: set[str] = set()
+            if not isinstance(value, (bool, int, float, list, dict)):
+                hole_names(value, names)
+            if "run.id" in names and (node.start, "late") not in seen:
+                seen.add((node.start, "late"))
+                message = "the image would depend on the run id, and a program's structure cannot"
+                yield finding("late-structure", message, node.span, "give an image that is known beforehand")
+            continue
+        if value == "" or (node.start, value) in seen:
+            continue
+        seen.add((node.start, value))
+        parsed = parse_image(value)
+        if isinstance(parsed, ImageProblem):
+            given = "" if value == node.value else f" ({value!r:.120})"
+            yield finding("bad-image", f"the image{given} cannot be read: {parsed.message}", node.span, parsed.help)
+        elif isinstance(parsed, ToolImage) and parsed.name not in flow.catalog.images:
+            near = flow.catalog.images_nearest(parsed.name)
+            help_text = "did you mean " + " or ".join(near) + "?" if near else "name an image of the catalog"
+            yield finding("unknown-tool-image", f"the catalog has no image {parsed.name!r}", node.span, help_text)
+
+
+def _image_node(flow: Flow, step: SymbolicStep) -> Scalar | None:
+    profile = flow.spec.profiles.get(step.profile_name)
+    node = profile.node.get("image") if profile is not None and step.state.works else None
+    return node if isinstance(node, Scalar) else None
+
+
+def _required(flow: Flow) -> Iterator[Diagnostic]:
+    entry = flow.config.entries.get("required_immutable_images")
+    if entry is None:
+        return
+    if not isinstance(entry.node, Seq):
+        message = "required_immutable_images must be a list of config keys"
+        yield finding("wrong-type", message, entry.node.span, "write it as a list, as in [trainer_image]")
+        return
+    for item in entry.node.items:
+        if not isinstance(item, Scalar) or item.is_null:
+            message = "an entry of required_immutable_images must be a config key"
+            yield finding("wrong-type", message, item.span, "write the key's name")
+            continue
+        key = item.value
+        flow.config.read.add(key)
+        if key not in flow.config.entries:
+            message = f"required_immutable_images names {key!r:.80}, which is no config key"
+            yield finding("unknown-config-key", message, item.span, "declare it in config")
+            continue
+        value = flow.config.values.get(key)
+        if value is None:
+            continue
+        remedy = f"give --var {key}=REGISTRY/REPOSITORY@sha256:<64 hex digits>"
+        if value == "":
+            message = f"the image {key!r} is an operator input and is empty"
+            yield finding("operator-input-empty", message, flow.config.entries[key].node.span, remedy)
+            continue
+        problem = immutable_problem(value) if isinstance(value, str) else None
+        if problem is not None or has_hole(value):
+            why = problem.message if problem is not None else "it depends on the run id"
+            message = f"the image {key!r} must be immutable: {why}"
+            yield finding("image-not-immutable", message, flow.config.entries[key].node.span, remedy)
+
+
+def _baked(flow: Flow) -> Iterator[Diagnostic]:
+    config = flow.config
+    baked = config.switch("require_baked_npa")
+    if baked and config.switch("source_overlay"):
+        message = "source_overlay puts submitted source over the image, and require_baked_npa forbids that"
+        at = config.entries["source_overlay"].node.span
+        yield finding("overlay-with-baked", message, at, "switch one of the two off")
+    sha = config.text("source_sha")
+    if sha and not _SHA.match(sha):
+        message = f"source_sha must be 40 hex digits, and this has {len(sha)} characters"
+        help_text = "give --var source_sha=<the commit's 40 hex digits>"
+        yield finding("bad-source-sha", message, config.entries["source_sha"].node.span, help_text)
+    module = config.text("baked_npa_import")
+    if module and not _MODULE.match(module):
+        message = f"baked_npa_import must be a dotted Python module name, and {module!r:.80} is none"
+        yield finding("bad-import-module", message, config.entries["baked_npa_import"].node.span, "write package.module")
+    if not baked:
+        return
+    if not sha:
+        entry = config.entries.get("source_sha")
+        at = entry.node.span if entry is not None else config.entries["require_baked_npa"].key.span
+        message = "require_baked_npa needs source_sha, an operator input that is empty"
+        help_text = "give --var source_sha=<the commit's 40 hex digits>"
+        yield finding("operator-input-empty", message, at, help_text)
+    for item in baked_images(flow):
+        yield item
+
+
+def baked_images(flow: Flow) -> Iterator[Diagnostic]:
+    """Report the images of a spec that demands baked ones: wrong ones as errors, missing ones as notes."""
+    seen: set[tuple[str, str]] = set()
+    for name, step in flow.steps.by_state.items():
+        if not step.state.works:
+            continue
+        node = _image_node(flow, step)
+        value = step.profile.get("image")
+        if node is not None and isinstance(value, str) and value != "":
+            parsed = parse_image(value)
+            if isinstance(parsed, (ImageProblem, ToolImage)):
+                continue
+            problem = immutable_problem(flow.pins.get(value, value))
+            if problem is not None and (step.profile_name, value) not in seen:
+                seen.add((step.profile_name, value))
+                message = f"require_baked_npa needs an immutable image for {name!r}: {problem.message}"
+                yield finding("image-not-immutable", message, node.span, problem.help)
+        elif node is not None and value == "" and (step.tool is None or not step.tool.image):
+            if (step.profile_name, "") not in seen:
+                seen.add((step.profile_name, ""))
+                yield _empty_image(flow, step, node.span)
+        elif step.tool is not None and step.tool.image:
+            pinned = flow.pins.get(step.tool.image, step.tool.image)
+            if immutable_problem(pinned) is not None and ("tool", step.tool.image) not in seen:
+                seen.add(("tool", step.tool.image))
+                message = f"the catalog's image for {step.tool.name} has no digest, and require_baked_npa needs one"
+                at = step.state.tool_ref.span if step.state.tool_ref is not None else step.state.name.span
+                yield finding("operator-input-empty", message, at, f"compile with --pin {step.tool.image}=...@sha256:...")
+        elif node is None and ("none", step.profile_name) not in seen:
+            seen.add(("none", step.profile_name))
+            message = f"require_baked_npa needs an image for {name!r}, and nothing names one"
+            help_text = f"add image: to the profile {step.profile_name or 'default'!r}"
+            yield finding("operator-input-empty", message, step.state.name.span, help_text)
+
+
+def _empty_image(flow: Flow, step: SymbolicStep, at: Span) -> Diagnostic:
+    from npac.syntax.templates import parse_template
+
+    node = _image_node(flow, step)
+    keys = [token.path for token in parse_template(node.value).tokens if token.scope == "config"] if node else []
+    named = f" ({', '.join(keys)})" if keys else ""
+    message = f"the image of the profile {step.profile_name!r}{named} is an operator input and is empty"
+    remedy = f"give --var {keys[0] if keys else 'KEY'}=REGISTRY/REPOSITORY@sha256:<64 hex digits>"
+    return finding("operator-input-empty", message, at, remedy)

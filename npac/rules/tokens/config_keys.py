@@ -1,0 +1,70 @@
+"""Config keys: nothing unread, switches that switch, text that other readers would not change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic, Edit, Fix
+from npac.flow.config import KNOWN_KEYS, SWITCHES, bad_switch
+from npac.flow.flow import Flow
+from npac.text.yaml_nodes import Map, Scalar
+
+_YAML11_WORDS = frozenset(
+    "yes Yes YES no No NO on On ON off Off OFF".split()
+)
+_OCTAL = re.compile(r"[-+]?0[0-7_]+\Z")
+_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
+_BASED = re.compile(r"[-+]?0(?:x[0-9a-fA-F_]+|b[01_]+)\Z")
+_DECIMAL = re.compile(r"[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?\Z")
+_GROUPED = re.compile(r"[-+]?[0-9]+(?:_[0-9_]*)+\Z")
+
+
+def check(flow: Flow) -> Iterator[Diagnostic]:
+    """Report unread keys, unreadable switches, and values that YAML 1.1 readers would retype."""
+    yield from _unread(flow)
+    for key in SWITCHES:
+        text = flow.config.text(key)
+        if text is not None and bad_switch(text):
+            entry = flow.config.entries[key]
+            message = f"the switch {key} is {text!r:.80}"
+            yield finding("bad-switch", message, entry.node.span, "write true or false (1/0, yes/no, on/off)")
+    for entry in flow.spec.config.values():
+        node = entry.node
+        if isinstance(node, Scalar) and node.style == "" and not node.aliased:
+            becomes = _retyped(node.value)
+            if becomes is not None:
+                fix = Fix("quote it", (Edit(node.span, f'"{node.value}"'),))
+                message = f"{node.value} is kept as written here, but YAML 1.1 readers make {becomes} of it"
+                yield finding("retyped-scalar", message, node.span, f'quote it: "{node.value}"', fix=fix)
+
+
+def _unread(flow: Flow) -> Iterator[Diagnostic]:
+    read = flow.config.read
+    for key, entry in flow.spec.config.items():
+        if key in KNOWN_KEYS or key in read or flow.config.entries[key].origin == "tool":
+            continue
+        if isinstance(entry.node, Map):
+            continue  # its keys stand for it
+        if "." in key and any(key[: at] in read for at, char in enumerate(key) if char == "."):
+            continue
+        if entry.key.aliased:
+            continue
+        message = f"nothing reads the config key {key!r}"
+        yield finding("unused-config-key", message, entry.key.span, "remove it, or name it x-... if it is a remark")
+
+
+def _retyped(text: str) -> str | None:
+    """Say what a YAML 1.1 reader would make of a plain scalar, where that is another text."""
+    if text in _YAML11_WORDS:
+        return "the boolean " + ("true" if text.lower() in ("yes", "on") else "false")
+    if _BASED.match(text) or _GROUPED.match(text):
+        return f"the number {int(text.replace('_', ''), 0)}"
+    if _OCTAL.match(text) and len(text.lstrip("+-")) > 1:
+        return f"the number {int(text.replace('_', ''), 8)}"
+    if _SEXAGESIMAL.match(text):
+        return "a number to base 60"
+    if _DECIMAL.match(text) and text.strip("+-.") and repr(float(text.replace("_", ""))) != text:
+        return f"the number {float(text.replace('_', ''))!r}"
+    return None

@@ -1,0 +1,58 @@
+"""A loop or state token is read only where its loop or state has run on every path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.flow.flow import Flow
+from npac.flow.passes import path_avoiding
+from npac.flow.symbolic import FlowUse
+
+
+def check(flow: Flow) -> Iterator[Diagnostic]:
+    """Report loop and state tokens that may be read too early, and members that read a sibling."""
+    if flow.graph is None or flow.dominators is None:
+        return
+    for use in flow.steps.evaluator.uses:
+        if flow.reached(flow.graph.begin[use.reader]):
+            yield from _use(flow, use)
+
+
+def _use(flow: Flow, use: FlowUse) -> Iterator[Diagnostic]:
+    assert flow.graph is not None and flow.dominators is not None
+    spec = flow.spec
+    reader = flow.graph.work.get(use.reader, flow.graph.begin[use.reader])
+    if spec.states[use.reader].sequence is not None:
+        reader = flow.graph.begin[use.reader]
+    related = (Related(f"{use.name!r} is defined here", spec.states[use.name].name.span),)
+    if use.scope == "loop":
+        begin = flow.graph.loop_begin.get(use.name)
+        if begin is not None and flow.dominators.dominates(begin, reader):
+            return
+        path = path_avoiding(flow.graph, reader, begin) if begin is not None else None
+        yield _early(flow, "loop-not-run", f"the loop {use.name!r} has not begun", use, path, related)
+        return
+    parent = flow.structure.parent.get(use.reader)
+    if parent is not None and parent == flow.structure.parent.get(use.name) and spec.states[parent].parallel:
+        if use.name != use.reader:
+            message = f"{use.reader!r} reads {use.name!r}, which runs beside it in the group {parent!r}"
+            help_text = "members of a parallel group run at one time; read it after the group"
+            yield finding("sibling-value", message, use.span, help_text, related=related)
+            return
+    done = flow.graph.done[use.name]
+    if done != reader and flow.dominators.dominates(done, reader):
+        return
+    path = path_avoiding(flow.graph, reader, done)
+    yield _early(flow, "state-not-run", f"the state {use.name!r} has not run", use, path, related)
+
+
+def _early(
+    flow: Flow, code: str, what: str, use: FlowUse, path: list[str] | None, related: tuple[Related, ...]
+) -> Diagnostic:
+    if path and len(path) > 8:
+        path = [*path[:3], "...", *path[-4:]]
+    way = " -> ".join(path) if path else use.reader
+    message = f"{what} on every path to {use.reader!r}"
+    return finding(code, message, use.span, f"on this path it has not: {way}", related=related)

@@ -1,0 +1,23 @@
+"""A toolRef names an entry of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npac.diagnostics.codes import finding
+from npac.diagnostics.diagnostic import Diagnostic
+from npac.flow.flow import Flow
+
+
+def check(flow: Flow) -> Iterator[Diagnostic]:
+    """Report tools that the catalog does not have."""
+    for state in flow.spec.states.values():
+        ref = state.tool_ref
+        if ref is None or flow.catalog.get(ref.value) is not None:
+            continue
+        near = flow.catalog.nearest(ref.value)
+        if near:
+            help_text = "did you mean " + " or ".join(repr(name) for name in near) + "?"
+        else:
+            help_text = "add it to a catalog file and name that by --catalog or [tool.npac] catalogs"
+        yield finding("unknown-tool", f"the catalog has no tool {ref.value!r:.120}", ref.span, help_text)
