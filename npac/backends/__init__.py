@@ -1,0 +1,1 @@
+"""Back ends: from a program to what an engine runs."""

@@ -1,0 +1,1 @@
+"""The SkyPilot back end: documents, scripts and YAML."""

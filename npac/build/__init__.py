@@ -1,0 +1,1 @@
+"""Builds: a compiled program and what was made of it, in a folder."""

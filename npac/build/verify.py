@@ -1,0 +1,89 @@
+"""Comparing the files of a build with its manifest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from npac.build.errors import BuildError
+from npac.build.manifest import FILE, Manifest
+from npac.build.reader import read_build, read_manifest
+from npac.build.store import object_path
+from npac.build.writer import PENDING
+from npac.ir.canonical import digest_bytes
+
+CHANGED = "changed"
+LACKING = "lacking"
+EXTRA = "extra"
+UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One file of a build that is not as its manifest says; ``path`` is seen from the build's folder."""
+
+    kind: str
+    """``changed``, ``lacking``, ``extra`` or ``unreadable``."""
+    path: str
+    message: str
+
+
+def verify_build(directory: Path) -> list[Problem]:
+    """Hash every file of the build in ``directory`` again and give what is wrong, by path.
+
+    A folder that holds no build gives one problem at ``manifest.json``.
+    """
+    try:
+        manifest = read_manifest(directory)
+    except BuildError as error:
+        kind = UNREADABLE if (directory / FILE).exists() else LACKING
+        return [Problem(kind, FILE, str(error))]
+    expected = _expected(manifest)
+    problems = [
+        problem for path in sorted(expected) if (problem := _compare(directory, path, expected[path]))
+    ]
+    for path in _files(directory):
+        if path == PENDING:
+            message = f"{path}: a later compile into this folder was cut off; compile again"
+            problems.append(Problem(EXTRA, path, message))
+        elif path != FILE and path not in expected:
+            problems.append(Problem(EXTRA, path, f"{path} is no part of the build"))
+    if not problems:
+        try:
+            read_build(directory)
+        except BuildError as error:
+            problems.append(Problem(UNREADABLE, object_path(manifest.program), str(error)))
+    return sorted(problems, key=lambda problem: (problem.path, problem.kind))
+
+
+def _expected(manifest: Manifest) -> dict[str, str]:
+    """Path -> digest of every file that the manifest names."""
+    digests = {entry.digest for entry in manifest.objects}
+    digests.update((manifest.program, manifest.spec, *(wave.object for wave in manifest.waves)))
+    if manifest.link:
+        digests.add(manifest.link)
+    expected = {object_path(digest): digest for digest in digests}
+    expected.update((view.path, view.digest) for view in manifest.views)
+    return expected
+
+
+def _compare(directory: Path, path: str, digest: str) -> Problem | None:
+    try:
+        found = digest_bytes((directory / path).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return Problem(LACKING, path, f"{path} is not there")
+    except OSError as error:
+        return Problem(UNREADABLE, path, f"{path} could not be read: {error.strerror}")
+    if found != digest:
+        return Problem(CHANGED, path, f"{path} was changed: it hashes to {found}, not to {digest}")
+    return None
+
+
+def _files(directory: Path) -> list[str]:
+    found = []
+    for folder, folders, names in os.walk(directory):
+        relative = Path(folder).relative_to(directory)
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        found += [(relative / name).as_posix() for name in (*names, *links)]
+    return sorted(found)
