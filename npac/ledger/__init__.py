@@ -1,0 +1,1 @@
+"""The event log of a run, the lease on it, and the stores that hold artifacts."""

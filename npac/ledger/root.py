@@ -1,0 +1,162 @@
+"""The place where the ledgers of all runs are: one folder for each run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+from npac.ledger.blobs import sync_folder
+from npac.ledger.database import make_database
+from npac.ledger.events import ZEROS
+from npac.ledger.faults import from_os
+from npac.ledger.ports import LedgerError, StoreError
+from npac.ledger.sqlite import DATABASE, SqliteLedger
+from npac.ledger.stores.file import path_of
+from npac.ledger.surroundings import Surroundings
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+
+
+def default_root() -> Path:
+    """Give ``$NPAC_HOME``, else ``$XDG_STATE_HOME/npac``, else ``~/.local/state/npac``.
+
+    Raises :class:`LedgerError` when none of them can be known.
+    """
+    home = os.environ.get("NPAC_HOME", "")
+    if home:
+        return Path(home).absolute()
+    state = os.environ.get("XDG_STATE_HOME", "")
+    # The XDG rules say that a relative path there is to be ignored.
+    if state and os.path.isabs(state):
+        return Path(state) / "npac"
+    try:
+        return Path.home() / ".local" / "state" / "npac"
+    except RuntimeError as error:
+        raise LedgerError(
+            f"there is no home directory to keep ledgers in: {error}",
+            remedy="Set NPAC_HOME to a folder of yours.",
+        ) from error
+
+
+class LedgerRoot:
+    """All runs below one root: a path, a ``file://`` URL, or the default where ``url`` is empty.
+
+    Nothing is made on disk before the first :meth:`create`.
+    """
+
+    def __init__(self, url: str | None = None, *, surroundings: Surroundings | None = None) -> None:
+        """Raises :class:`LedgerError` when the URL cannot be a ledger root."""
+        self.path = _root_path(url) if url else default_root()
+        self._surroundings = surroundings
+
+    def create(self, run_id: str) -> SqliteLedger:
+        """Make the empty ledger of a new run and open it.
+
+        Raises :class:`LedgerError` when the run exists, or anything else has its name.
+        """
+        folder = self._folder(run_id)
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if os.path.lexists(folder):
+                raise _exists(run_id, folder)
+            # Made aside and renamed: a run is there as a whole or not at all.
+            staging = Path(tempfile.mkdtemp(prefix=".new-", dir=self.path))
+            try:
+                os.chmod(staging, 0o700)
+                make_database(staging / DATABASE, ZEROS)
+                sync_folder(staging)
+                os.rename(staging, folder)
+            except BaseException:
+                shutil.rmtree(staging, ignore_errors=True)
+                raise
+            sync_folder(self.path)
+        except OSError as error:
+            if os.path.lexists(folder):
+                raise _exists(run_id, folder) from error
+            raise from_os(error, f"make the ledger folder {folder}") from error
+        return self.open(run_id)
+
+    def open(self, run_id: str) -> SqliteLedger:
+        """Open the ledger of a run; raises :class:`LedgerError` when there is none."""
+        folder = self._folder(run_id)
+        try:
+            if not stat.S_ISDIR(os.lstat(folder).st_mode):
+                raise LedgerError(
+                    f"{folder} is not a folder, so it is not the ledger of run {run_id}",
+                    remedy="Put the run's folder itself there; a ledger is never reached by a link.",
+                )
+            os.lstat(folder / DATABASE)
+        except FileNotFoundError:
+            raise LedgerError(
+                f"there is no run {run_id} in {self.path}",
+                remedy="`npac runs` lists the runs there; check the run id and the ledger root.",
+            ) from None
+        except OSError as error:
+            raise from_os(error, f"open the ledger folder {folder}") from error
+        return SqliteLedger(folder, run_id, surroundings=self._surroundings)
+
+    def runs(self) -> list[str]:
+        """Give the ids of all runs, sorted; whatever else is in the root is passed over.
+
+        Raises :class:`LedgerError` when the root cannot be read, which says nothing about its runs.
+        """
+        found = []
+        try:
+            with os.scandir(self.path) as entries:
+                for entry in entries:
+                    named = _RUN_ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+                    if named and _holds_ledger(entry.path):
+                        found.append(entry.name)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise from_os(error, f"list the ledger root {self.path}") from error
+        return sorted(found)
+
+    def _folder(self, run_id: str) -> Path:
+        if not _RUN_ID.fullmatch(run_id):
+            raise LedgerError(
+                f"{run_id!r} cannot be a run id",
+                remedy="Use 1 to 96 letters, digits, '.', '_' and '-', the first a letter or digit.",
+            )
+        return self.path / run_id
+
+
+def _root_path(url: str) -> Path:
+    scheme, separator, _ = url.partition("://")
+    if not separator:
+        try:
+            return Path(url).expanduser().absolute()
+        except RuntimeError as error:
+            raise LedgerError(
+                f"no ledger root: {error}", remedy="Write the path out, without '~'."
+            ) from error
+    if scheme == "s3":
+        raise LedgerError(
+            "ledger roots on s3:// are not supported yet; use file:// or a path",
+            remedy="Name a folder on a local disk as the ledger root.",
+        )
+    try:
+        return Path(path_of(url))
+    except StoreError as error:
+        raise LedgerError(f"no ledger root: {error}", remedy=error.remedy) from error
+
+
+def _holds_ledger(folder: str) -> bool:
+    # Any other error than absence goes up: a run that cannot be seen is not one that is not there.
+    try:
+        os.lstat(os.path.join(folder, DATABASE))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _exists(run_id: str, folder: Path) -> LedgerError:
+    return LedgerError(
+        f"run {run_id} exists already ({folder})",
+        remedy=f"Go on with it by `npac resume {run_id}`, or choose another run id.",
+    )
