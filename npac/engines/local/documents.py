@@ -1,0 +1,180 @@
+"""From SkyPilot documents to the plan of a local job, refusing what this engine cannot do.
+
+A plan is plain JSON data: ``{"group": NAME or "", "tasks": [{"name", "nodes", "gpus", "envs",
+"secrets", "setup", "run"}, …]}``.  Scripts are text or None.
+
+Honoured are ``name``, ``num_nodes``, ``envs``, ``secrets``, ``setup`` and ``run``.  What says where a
+task is placed and how much it gets (cloud, region, cpus, memory, disk, pod configuration, …) has no
+meaning on one machine and is passed over.  What changes the task's contents is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from npac.launch.ports import EngineError
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_LONGEST = 128 * 1024 - 1
+"""Bytes that Linux takes in one ``NAME=value`` string."""
+_CONTENTS = ("workdir", "file_mounts", "volumes", "volume_mounts", "managed_secrets", "service", "pool")
+_ELSEWHERE = "Run this on the skypilot engine."
+
+
+def _refuse(message: str, remedy: str) -> EngineError:
+    return EngineError(message, phase="rejected", remedy=remedy)
+
+
+def plan(
+    documents: Sequence[Mapping[str, Any]],
+    name: str,
+    launch_id: str,
+    secrets: Mapping[str, str],
+    *,
+    pretend: bool,
+) -> dict[str, Any]:
+    """Give the plan of one task document or of a JobGroup.
+
+    ``secrets`` go to every task.  With ``pretend``, images and accelerators that tasks ask for are
+    passed over.  Raises :class:`EngineError`, phase ``"rejected"``.
+    """
+    if not launch_id:
+        raise _refuse("The launch has no launch id.", "Give every launch an id of its own.")
+    if not documents:
+        raise _refuse("There is no document to launch.", "Give a task, or a JobGroup with its tasks.")
+    head, members = documents[0], documents
+    group = ""
+    if "execution" in head:
+        if head["execution"] != "parallel":
+            raise _refuse(
+                f"The job's header asks for execution {head['execution']!r}; "
+                "the local engine runs 'parallel' only.",
+                "Launch the tasks of a pipeline one after the other.",
+            )
+        group = str(head.get("name") or name)
+        members = documents[1:]
+        if not members:
+            raise _refuse("The JobGroup has no tasks.", "Add a task document after the header.")
+    elif len(documents) > 1:
+        raise _refuse(
+            "There are several documents and the first is not the header of a JobGroup.",
+            "Put a header with 'execution: parallel' first, or launch the tasks one after the other.",
+        )
+    tasks = [_task(document, name, launch_id, secrets, pretend) for document in members]
+    seen: set[str] = set()
+    for task in tasks:
+        if task["name"] in seen:
+            raise _refuse(
+                f"Two tasks of the JobGroup are called {task['name']!r}.", "Give each task a name of its own."
+            )
+        seen.add(task["name"])
+    return {"group": group, "tasks": tasks}
+
+
+def _task(
+    document: Mapping[str, Any], name: str, launch_id: str, secrets: Mapping[str, str], pretend: bool
+) -> dict[str, Any]:
+    label = str(document.get("name") or name)
+    for key in _CONTENTS:
+        if document.get(key):
+            raise _refuse(f"Task {label!r} has {key!r}, which the local engine does not do.", _ELSEWHERE)
+    resources = document.get("resources") or {}
+    if not isinstance(resources, Mapping):
+        raise _refuse(
+            f"The resources of task {label!r} are not a mapping.", "Write them as 'key: value' lines."
+        )
+    gpus = _gpus(resources, label)
+    if not pretend:
+        _refuse_hardware(resources, label)
+    nodes = document.get("num_nodes", 1)
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+        raise _refuse(f"Task {label!r} has num_nodes {nodes!r}.", "Give a whole number from 1 on.")
+    envs = {"NPA_WORKFLOW_ATTEMPT_ID": launch_id, **_variables(document.get("envs"), label, "envs")}
+    own = {key: value for key, value in (document.get("secrets") or {}).items() if key not in secrets}
+    return {
+        "name": label,
+        "nodes": nodes,
+        "gpus": gpus,
+        "envs": envs,
+        "secrets": {**_variables(own, label, "secrets"), **_variables(secrets, label, "secrets")},
+        "setup": _script(document, "setup", label),
+        "run": _script(document, "run", label),
+    }
+
+
+def _refuse_hardware(resources: Mapping[str, Any], label: str) -> None:
+    choices = [resources]
+    for key in ("any_of", "ordered"):
+        choices += [choice for choice in resources.get(key) or () if isinstance(choice, Mapping)]
+    for choice in choices:
+        for key, noun in (("image_id", "image"), ("accelerators", "accelerators")):
+            if choice.get(key):
+                raise _refuse(
+                    f"Task {label!r} asks for the {noun} {choice[key]!r}; "
+                    "the local engine runs plain processes.",
+                    f"{_ELSEWHERE[:-1]}, or set the local engine's option 'pretend' "
+                    "to run it as a plain process.",
+                )
+
+
+def _gpus(resources: Mapping[str, Any], label: str) -> int:
+    """Give the accelerators for each node that a task asks for: ``NAME``, ``NAME:N`` or ``{NAME: N}``."""
+    wanted = resources.get("accelerators")
+    if not wanted:
+        return 0
+    try:
+        if isinstance(wanted, Mapping):
+            return int(next(iter(wanted.values())) or 1)
+        if isinstance(wanted, str):
+            return int(wanted.partition(":")[2] or 1)
+        return _gpus({"accelerators": wanted[0]}, label)
+    except (TypeError, ValueError, KeyError, IndexError):
+        raise _refuse(
+            f"The accelerators of task {label!r} cannot be read: {wanted!r}.", "Write NAME or NAME:COUNT."
+        ) from None
+
+
+def _script(document: Mapping[str, Any], key: str, label: str) -> str | None:
+    text = document.get(key)
+    if text is None:
+        return None
+    if not isinstance(text, str) or "\0" in text:
+        raise _refuse(f"The {key} script of task {label!r} is not text.", "Write it as a block of shell.")
+    return text
+
+
+def _variables(given: object, label: str, what: str) -> dict[str, str]:
+    """Check environment variables and give their values as text.  Messages never hold a value."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise _refuse(
+            f"The {what} of task {label!r} are not a mapping.", "Write them as 'NAME: value' lines."
+        )
+    result = {}
+    for name, value in given.items():
+        where = f"The variable {name!r} in the {what} of task {label!r}"
+        if not isinstance(name, str) or not _VARIABLE.match(name):
+            raise _refuse(
+                f"{where} has no valid name.", "Use letters, digits and underscores, no digit first."
+            )
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise _refuse(f"{where} has a value that is not text or a number.", "Put the value in quotes.")
+        text = str(value)
+        try:
+            size = len(text.encode("utf-8", "surrogateescape")) + len(name) + 1
+        except UnicodeEncodeError:
+            size = -1
+        if "\0" in text or size < 0:
+            raise _refuse(
+                f"{where} has a character that no environment can hold.", "Take that character out."
+            )
+        if size > _LONGEST:
+            raise _refuse(
+                f"{where} is longer than the {_LONGEST} bytes that a process can be given.",
+                "Put the value into a file and pass the file's path.",
+            )
+        result[name] = text
+    return result

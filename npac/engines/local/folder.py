@@ -1,0 +1,165 @@
+"""The folder of one job: scripts, working directories, logs, and the records that survive a crash.
+
+jobs/ID/lock                held by the job's supervisor for as long as it lives
+jobs/ID/wake                a FIFO; a byte in it makes the supervisor look at the queue
+jobs/ID/leaders             a line "task rank pid start" for every process, before it runs
+jobs/ID/supervisor.log      what the supervisor itself had to say (normally empty)
+jobs/ID/TASK/setup.sh       and run.sh, owner-only
+jobs/ID/TASK/outcome.json   how the task ended; on disk before the queue says so
+jobs/ID/TASK/RANK/          working directory of one node
+jobs/ID/TASK/RANK.log       its output
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+
+from npac.engines.local.states import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class JobFolder:
+    """Paths and records of one job.  Nothing here ever holds a secret."""
+
+    def __init__(self, root: str, job: int) -> None:
+        self.path = os.path.join(root, "jobs", str(job))
+
+    def make(self, tasks: list[dict[str, Any]]) -> int:
+        """Make the folder with the tasks' scripts and take its lock; gives the lock's descriptor.
+
+        A folder that is there already was left by a submission that never came to be.
+        """
+        if os.path.lexists(self.path):
+            self.remove()
+        os.mkdir(self.path, 0o700)
+        for number, task in enumerate(tasks):
+            os.mkdir(self._of(number), 0o700)
+            for phase in ("setup", "run"):
+                if task[phase] is not None:
+                    _write(self.script(number, phase), task[phase].encode("utf-8", "surrogateescape"), 0o700)
+            for rank in range(task["nodes"]):
+                os.mkdir(self.work(number, rank), 0o700)
+        os.mkfifo(self._at("wake"), 0o600)
+        lock = self.lock()
+        if lock is None:
+            raise OSError(errno.EBUSY, "the new job's lock is held by another process", self._at("lock"))
+        return lock
+
+    def lock(self) -> int | None:
+        """Take the lock for as long as this process lives; None when another process has it."""
+        handle = os.open(self._at("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
+    def exists(self) -> bool:
+        """Say whether the folder is there."""
+        return os.path.isdir(self.path)
+
+    def listen(self) -> int:
+        """Open the reading end of the wake FIFO."""
+        # Read and write: the FIFO then never reports its end when the last writer goes.
+        return os.open(self._at("wake"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def wake(self) -> None:
+        """Make the supervisor look at the queue soon; no effect when it is gone."""
+        try:
+            handle = os.open(self._at("wake"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return
+        try:
+            os.write(handle, b"w")
+        except OSError:
+            pass  # Full of wake-ups that have not been read: the supervisor will look anyway.
+        finally:
+            os.close(handle)
+
+    def add_leader(self, task: int, rank: int, pid: int, start: int) -> None:
+        """Record a process before it is let go."""
+        handle = os.open(self._at("leaders"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, f"{task} {rank} {pid} {start}\n".encode("ascii"))
+        finally:
+            os.close(handle)
+
+    def leaders(self) -> list[tuple[int, int]]:
+        """Give (pid, start time) of every process that was recorded."""
+        try:
+            with open(self._at("leaders"), encoding="ascii") as file:
+                lines = [line.split() for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+        return [(int(fields[2]), int(fields[3])) for fields in lines if len(fields) == 4]
+
+    def write_outcome(self, task: int, outcome: Outcome) -> None:
+        """Record durably how a task ended; it is on disk when this returns."""
+        record = {"status": outcome.status, "exit_code": outcome.exit_code, "reason": outcome.reason}
+        path = os.path.join(self._of(task), "outcome.json")
+        _write(path + ".new", json.dumps(record).encode("ascii"), 0o600, sync=True)
+        os.rename(path + ".new", path)
+        handle = os.open(self._of(task), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def read_outcome(self, task: int, name: str) -> Outcome | None:
+        """Give the recorded outcome of a task; None when there is none."""
+        try:
+            with open(os.path.join(self._of(task), "outcome.json"), "rb") as file:
+                record = json.loads(file.read())
+        except FileNotFoundError:
+            return None
+        return Outcome(name, record["status"], record["exit_code"], record["reason"])
+
+    def script(self, task: int, phase: str) -> str:
+        """Path of a task's ``setup`` or ``run`` script."""
+        return os.path.join(self._of(task), f"{phase}.sh")
+
+    def work(self, task: int, rank: int) -> str:
+        """Path of a node's working directory."""
+        return os.path.join(self._of(task), str(rank))
+
+    def log(self, task: int, rank: int) -> str:
+        """Path of a node's log."""
+        return os.path.join(self._of(task), f"{rank}.log")
+
+    def own_log(self) -> str:
+        """Path of the supervisor's own log."""
+        return self._at("supervisor.log")
+
+    def remove(self) -> None:
+        """Remove the folder of a submission that did not come to be."""
+        import shutil  # Costs a supervisor's start 5 ms, for what hardly ever happens.
+
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    def _of(self, task: int) -> str:
+        return os.path.join(self.path, str(task))
+
+
+def _write(path: str, data: bytes, mode: int, *, sync: bool = False) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        if sync:
+            os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,76 @@
+"""The engine's state folder: made once, owner-only, with an identity that never changes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+
+from npac.engines.local.queue import FILE, Queue
+
+INSTANCE = "engine-instance"
+_MAKE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def open_state(root: str, slots: int | None) -> str:
+    """Make the state folder ready and give the engine's instance id.
+
+    ``slots`` is set when given; a new folder without it gets the number of processors.  Raises
+    ``OSError`` when the folder cannot be used, ``ValueError`` when it must not be, with a sentence.
+    """
+    try:
+        os.makedirs(os.path.dirname(root), exist_ok=True)
+        os.mkdir(root, 0o700)
+    except FileExistsError:
+        pass
+    _own(root)
+    guard = os.open(os.path.join(root, "lock"), _MAKE, 0o600)
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        if not os.path.isdir(os.path.join(root, "jobs")):
+            os.mkdir(os.path.join(root, "jobs"), 0o700)
+        # SQLite gives its files the mode of this one.
+        os.close(os.open(os.path.join(root, FILE), _MAKE, 0o600))
+        with Queue(root) as queue:
+            queue.prepare(slots or os.cpu_count() or 1)
+            if slots is not None and slots != queue.slots():
+                queue.set_slots(slots)
+        return _instance(root)
+    finally:
+        os.close(guard)
+
+
+def _own(root: str) -> None:
+    found = os.lstat(root)
+    if stat.S_ISLNK(found.st_mode):
+        raise ValueError("it is a symbolic link")
+    if not stat.S_ISDIR(found.st_mode):
+        raise ValueError("it is not a folder")
+    if found.st_uid != os.geteuid():
+        raise ValueError(f"it belongs to another user (uid {found.st_uid})")
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        os.chmod(root, 0o700)
+
+
+def _instance(root: str) -> str:
+    """Give the identity, making it when there is none; only called under the folder's lock."""
+    path = os.path.join(root, INSTANCE)
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        pass
+    text = os.urandom(16).hex()
+    handle = os.open(path + ".new", _MAKE | os.O_TRUNC, 0o600)
+    try:
+        os.write(handle, text.encode("ascii") + b"\n")
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.rename(path + ".new", path)
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return text

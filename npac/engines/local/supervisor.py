@@ -1,0 +1,264 @@
+"""The process that owns one job, from its place in the queue to its end.
+
+Started as ``python -I -S …/supervisor.py ROOT`` with the job on standard input as JSON (see
+:mod:`npac.engines.local.documents`).  Answers one line of JSON on standard output, ``{"job": ID}``
+or ``{"error": TEXT, "remedy": TEXT}``, and then belongs to nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __name__ == "__main__":
+    # The launcher waits for the first process only; the second one is nobody's child.
+    if os.fork():
+        os._exit(0)
+    # Isolated from the environment and from site-packages, so npac itself must be made known.
+    sys.path.insert(0, os.path.abspath(__file__).rsplit(os.sep, 4)[0])
+
+import json
+import select
+import signal
+import sqlite3
+import time
+from contextlib import suppress
+
+from npac.engines.local import processes, states
+from npac.engines.local.attend import LOOK, Attendance
+from npac.engines.local.environment import base_environment
+from npac.engines.local.folder import JobFolder
+from npac.engines.local.queue import Queue
+from npac.engines.local.reconcile import reconcile, wake_next
+from npac.engines.local.states import Outcome, fold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_PR_SET_CHILD_SUBREAPER = 36
+_RETRY = 0.5
+
+
+class RootGone(Exception):
+    """The engine's state folder was removed under a job."""
+
+
+class Supervisor:
+    """One accepted job and the means to wait."""
+
+    def __init__(
+        self,
+        root: str,
+        instance: str,
+        queue: Queue,
+        job: int,
+        payload: dict[str, Any],
+        submitted_at: float,
+    ) -> None:
+        self.root = root
+        self.instance = instance
+        self.queue = queue
+        self.job = job
+        self.payload = payload
+        self.folder = JobFolder(root, job)
+        self.submitted_at = submitted_at
+        self.asked_to_end = False
+        self.noted = ""
+        self.poller = select.poll()
+        self.poller.register(self.folder.listen(), select.POLLIN)
+
+    def watch_signals(self) -> None:
+        """Turn SIGCHLD and SIGTERM into wake-ups; be told of orphans; ignore what a terminal sends."""
+        listening, ringing = os.pipe()
+        for handle in (listening, ringing):
+            os.set_blocking(handle, False)
+        signal.set_wakeup_fd(ringing, warn_on_full_buffer=False)
+        self.poller.register(listening, select.POLLIN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._asked)
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        import ctypes  # Late: the launcher no longer waits.
+
+        # Without this, processes whose parent ends would leave the tree in which they are found.
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def _asked(self, *_: object) -> None:
+        self.asked_to_end = True
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a wake-up or for ``seconds``; raises :class:`RootGone`."""
+        for handle, _ in self.poller.poll(seconds * 1000):
+            with suppress(BlockingIOError):
+                os.read(handle, 4096)
+        if not self.folder.exists():
+            raise RootGone
+
+    def persist(self, write: Callable[[], None]) -> None:
+        """Run a write until it succeeds: a disk that is full now may have room later.
+
+        Raises :class:`RootGone` when there is nothing left to write to.
+        """
+        while True:
+            try:
+                return write()
+            except (OSError, sqlite3.Error) as error:
+                if not self.folder.exists():
+                    raise RootGone from error
+                self._note(f"not written, trying again: {error}")
+                time.sleep(_RETRY)
+
+    def _note(self, text: str) -> None:
+        """Leave a line in the supervisor's own log, once for a trouble that goes on."""
+        if text != self.noted:
+            self.noted = text
+            with suppress(OSError):
+                os.write(2, f"{time.time():.3f} {text}\n".encode("utf-8", "replace"))
+
+    def wait_for_turn(self) -> bool:
+        """Wait until the job may start; False when it was ended before."""
+        while True:
+            status = states.PENDING
+            try:
+                status, ahead = self.queue.try_start(self.job)
+                changed = [reconcile(self.root, self.queue, self.instance, one) for one in ahead]
+                if any(changed):
+                    continue
+            except (OSError, sqlite3.Error) as error:
+                self._note(f"cannot tell whose turn it is, trying again: {error}")
+            if status != states.PENDING:
+                wake_next(self.root, self.queue)
+                return status == states.STARTING
+            self.wait(LOOK)
+            if self.asked_to_end:
+                why = "the job's supervisor was asked to end before the job started; nothing of it has run"
+                self.finish(
+                    [
+                        Outcome(task["name"], states.FAILED_CONTROLLER, None, why)
+                        for task in self.payload["tasks"]
+                    ]
+                )
+                return False
+
+    def finish(self, outcomes: list[Outcome]) -> None:
+        """Say in the queue how the job ended and let the next one start."""
+        status, reason = fold(outcomes)
+        self.persist(lambda: self.queue.finish(self.job, status, reason, outcomes))
+        with suppress(sqlite3.Error):  # The next one looks by itself, only later.
+            wake_next(self.root, self.queue)
+
+    def attend(self, umask: int) -> None:
+        """Run the job's tasks to their end."""
+        attendance = Attendance(
+            self.queue,
+            self.folder,
+            self.job,
+            self.payload,
+            self.instance,
+            base=base_environment(os.environ),
+            umask=umask,
+            submitted_at=self.submitted_at,
+            wait=self.wait,
+            persist=self.persist,
+            asked_to_end=lambda: self.asked_to_end,
+        )
+        try:
+            self.finish(attendance.run())
+        except RootGone:
+            attendance.end_everything()
+            raise
+        except Exception as error:
+            why = f"the job's supervisor failed: {type(error).__name__}: {error}"
+            self.finish(attendance.give_up(why))
+            raise
+
+
+def _accept(root: str, payload: dict[str, Any]) -> Supervisor | int:
+    """Put the job into the queue; gives its supervisor, or the id of the job that was there first."""
+    me = processes.stat(os.getpid())
+    if me is None:
+        raise OSError("/proc does not show this process")
+    with open(os.path.join(root, "engine-instance"), encoding="ascii") as file:
+        instance = file.read().strip()
+    queue = Queue(root)
+    queue.begin()
+    try:
+        first = queue.find_launch(payload["launch_id"])
+        if first is not None:
+            return first
+        tasks = payload["tasks"]
+        now = time.time()
+        job = queue.insert(
+            payload["launch_id"],
+            payload["name"],
+            [(task["name"], task["nodes"]) for task in tasks],
+            (me.pid, me.start, processes.boot_id()),
+            now,
+        )
+        folder = JobFolder(root, job)
+        try:
+            folder.make(tasks)  # Its lock is this process's until it ends.
+            supervisor = Supervisor(root, instance, queue, job, payload, now)
+            # From here on the job is seen, with a supervisor that lives and holds its lock.
+            queue.commit()
+            return supervisor
+        except BaseException:
+            folder.remove()
+            raise
+    finally:
+        queue.rollback()
+
+
+def _answer(message: dict[str, Any]) -> None:
+    with suppress(OSError):  # When the launcher is dead, an accepted job goes on without it.
+        os.write(1, json.dumps(message).encode("ascii") + b"\n")
+
+
+def _let_go(log: str) -> None:
+    """Give up the launcher's pipes: nothing of it is held any more."""
+    nothing = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    own = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    os.dup2(nothing, 0)
+    os.dup2(own, 2)
+    os.dup2(nothing, 1)
+
+
+def main(root: str) -> None:
+    """Accept the job on standard input and see it through."""
+    umask = os.umask(0o077)
+    payload = json.loads(sys.stdin.buffer.read())
+    try:
+        accepted = _accept(root, payload)
+    except (OSError, sqlite3.Error) as error:
+        _answer(
+            {"error": f"the job could not be put into the queue in {root}: {error}", "remedy": _remedy(error)}
+        )
+        return
+    if isinstance(accepted, int):
+        _answer({"job": accepted})
+        return
+    _answer({"job": accepted.job})
+    _let_go(accepted.folder.own_log())
+    for task in payload["tasks"]:
+        # The scripts are files by now; a long queue need not hold them in memory.
+        for phase in ("setup", "run"):
+            task[phase] = None if task[phase] is None else ""
+    try:
+        accepted.watch_signals()
+        if accepted.wait_for_turn():
+            accepted.attend(umask)
+    except RootGone:
+        sys.exit(1)
+
+
+def _remedy(error: Exception) -> str:
+    text = str(error).lower()
+    if getattr(error, "errno", None) in (28, 122) or "full" in text:
+        return "Free some disk space, or choose another state folder, and launch again."
+    return "Make the state folder writable, or choose another one, and launch again."
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

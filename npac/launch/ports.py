@@ -1,0 +1,140 @@
+"""What the launch layer asks of an engine.
+
+An engine runs SkyPilot documents as jobs.  Everything that the launch layer needs of it is in
+:class:`Engine`; nothing else of an engine may be used.  All methods block; all raise
+:class:`EngineError` (or a subclass) and nothing else for what the outside world does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+PENDING = "PENDING"
+STARTING = "STARTING"
+RUNNING = "RUNNING"
+RECOVERING = "RECOVERING"
+CANCELLING = "CANCELLING"
+SUCCEEDED = "SUCCEEDED"
+FAILED = "FAILED"
+FAILED_SETUP = "FAILED_SETUP"
+FAILED_PRECHECKS = "FAILED_PRECHECKS"
+FAILED_NO_RESOURCE = "FAILED_NO_RESOURCE"
+FAILED_CONTROLLER = "FAILED_CONTROLLER"
+CANCELLED = "CANCELLED"
+
+TERMINAL = frozenset(
+    {SUCCEEDED, FAILED, FAILED_SETUP, FAILED_PRECHECKS, FAILED_NO_RESOURCE, FAILED_CONTROLLER, CANCELLED}
+)
+
+
+class EngineError(Exception):
+    """The engine did not do what it was asked, or did not say what happened.
+
+    ``phase`` says how far a launch came: ``"never-sent"`` (no byte of the request left),
+    ``"rejected"`` (a well-formed refusal; nothing was made) or ``"maybe-sent"`` (anything else).
+    ``remedy`` is one sentence that says what to do.
+    """
+
+    def __init__(self, message: str, *, phase: str = "maybe-sent", remedy: str = "") -> None:
+        super().__init__(message)
+        self.phase = phase
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One task of a job, as the engine reports it."""
+
+    name: str
+    status: str
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One job of the engine's list.  Times are seconds since the epoch on the engine's clock."""
+
+    id: str
+    name: str
+    launch_id: str
+    """``NPA_WORKFLOW_ATTEMPT_ID`` of the job's tasks; empty when the engine cannot tell."""
+    status: str
+    submitted_at: float
+    started_at: float | None = None
+    ended_at: float | None = None
+    reason: str = ""
+    """Why the job is in this state, for people."""
+    tasks: tuple[TaskRow, ...] = ()
+
+    @property
+    def terminal(self) -> bool:
+        """Say whether the job's state can no longer change."""
+        return self.status in TERMINAL
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """What an engine gives back for an accepted launch."""
+
+    request_id: str
+    job_id: str = ""
+    """The job, where the engine knows it at once; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do; the launch layer asks before it relies on it."""
+
+    name: str
+    unique_launch_key: bool
+    """A second launch with one launch id gives the first one's job instead of a new one."""
+    images: bool
+    """Tasks run inside the image that they name."""
+    accelerators: bool
+    instance: str
+    """Identity of this very engine (a random id kept in its state); part of every intent."""
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """One place where jobs run."""
+
+    def capabilities(self) -> Capabilities:
+        """Give what the engine is and can do."""
+        ...
+
+    def launch(
+        self,
+        documents: Sequence[Mapping[str, Any]],
+        name: str,
+        launch_id: str,
+        secrets: Mapping[str, str],
+    ) -> LaunchRequest:
+        """Submit linked SkyPilot documents as one job.
+
+        ``documents`` is one task, or a JobGroup: a header ``{name, execution: parallel}`` and a
+        task for each member.  ``secrets`` become environment variables of every task and are
+        written nowhere else than where only the owner can read.
+        """
+        ...
+
+    def jobs(self) -> Sequence[JobRow]:
+        """Give every job of this engine, or raise; never a part of the list."""
+        ...
+
+    def job(self, job_id: str) -> JobRow | None:
+        """Give one job; None when the engine answers that it does not exist."""
+        ...
+
+    def cancel(self, job_id: str) -> None:
+        """Ask for the end of one job and all its processes; asking twice is no error."""
+        ...
+
+    def logs(self, job_id: str, *, task: str = "", follow: bool = False) -> Iterator[str]:
+        """Yield the log of a job in pieces of text, of one task where ``task`` is given.
+
+        With ``follow``, goes on until the job is over.
+        """
+        ...
