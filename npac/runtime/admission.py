@@ -1,0 +1,86 @@
+"""What must hold before anything of a run is launched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from npac.ir.program import Program
+from npac.launch.identity import may_be_of_run
+from npac.launch.ports import Capabilities, Engine, EngineError
+from npac.ledger.ports import RunLedger
+from npac.runtime import events as ev
+from npac.runtime import fold
+from npac.runtime.options import Refused
+
+
+def demand_secrets(program: Program, given: Mapping[str, str]) -> tuple[str, ...]:
+    """Give the names of all secrets that the program needs, sorted.
+
+    Raises :class:`Refused` that lists every name for which no value was given.
+    """
+    needed = sorted({name for step in program.steps for name in step.secrets})
+    lacking = [name for name in needed if name not in given]
+    if lacking:
+        raise Refused(
+            f"no value was given for the secrets {', '.join(lacking)}",
+            remedy="name each of them with --secret-env",
+        )
+    return tuple(needed)
+
+
+def capabilities_of(engine: Engine) -> Capabilities:
+    """Ask an engine what it is.  Raises :class:`Refused` when it does not say."""
+    try:
+        return engine.capabilities()
+    except EngineError as error:
+        raise Refused(f"the engine does not answer: {error}", remedy=error.remedy) from error
+
+
+def demand_no_strange_jobs(engine: Engine, run_id: str) -> None:
+    """Refuse a new run while live jobs of an earlier run with this id exist that nobody drives."""
+    try:
+        rows = engine.jobs()
+    except EngineError as error:
+        raise Refused(f"the engine's job list cannot be read: {error}", remedy=error.remedy) from error
+    strange = [row for row in rows if not row.terminal and may_be_of_run(row.name, run_id)]
+    if strange:
+        listed = ", ".join(f"{row.id} ({row.name})" for row in strange)
+        raise Refused(
+            f"live jobs may belong to another run called {run_id}: {listed}",
+            remedy="cancel them, or choose another run id",
+        )
+
+
+def demand_own_outputs(outputs: Iterable[Iterable[str]], others: Iterable[RunLedger]) -> None:
+    """Refuse while an unfinished run of ``others`` declares an output that overlaps with ``outputs``.
+
+    ``outputs`` are ``(uri, kind)``.  Two outputs overlap when they are equal or one is a directory
+    that holds the other.  Raises :class:`npac.ledger.ports.LedgerError` when another run's log
+    cannot be read, since nothing is known of its outputs then.
+    """
+    mine = [(str(uri), str(kind)) for uri, kind in outputs]
+    for other in others:
+        events = other.events()
+        if events and events[-1].type == ev.RUN_ENDED:
+            continue
+        view = fold.fold(events, other.get_blob)
+        if view.ended or not view.outputs:
+            continue
+        for uri, kind in json.loads(other.get_blob(view.outputs))["outputs"]:
+            clash = next((own for own, own_kind in mine if overlap(own, own_kind, uri, kind)), "")
+            if clash:
+                raise Refused(
+                    f"run {other.run_id} is not finished and writes {uri}, as this run does ({clash})",
+                    remedy="let it end or cancel it, put run.id into the URI, or use --allow-shared-outputs",
+                )
+
+
+def overlap(one: str, one_kind: str, other: str, other_kind: str) -> bool:
+    """Say whether two artifacts share an object."""
+    one, other = one.rstrip("/"), other.rstrip("/")
+    if one == other:
+        return True
+    return (one_kind == "directory" and other.startswith(one + "/")) or (
+        other_kind == "directory" and one.startswith(other + "/")
+    )

@@ -1,0 +1,228 @@
+"""What the rest of npac may ask of the runtime: start, go on, ask, show."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from npac.ir.canonical import program_bytes
+from npac.ir.linking import LinkRecord, record_bytes
+from npac.ir.program import Gate, Program
+from npac.launch.ports import Capabilities
+from npac.ledger.ports import LeaseHeld, Request, RunLedger
+from npac.runtime import admission, fold, gates, outputs
+from npac.runtime import events as ev
+from npac.runtime.driver import drive, release
+from npac.runtime.options import Refused, RunOptions, RunResult, result_of
+from npac.runtime.session import CANCEL, DECIDE, RETRY, Session
+from npac.runtime.stored import StoredRun, demand_same, load
+from npac.runtime.view import BLOCKED, CANCELLED, FAILED, SUCCEEDED, RunView
+from npac.runtime.waves import affordable
+from npac.runtime.why import why
+from npac.runtime.world import LaunchValues, Render, World
+
+__all__ = [
+    "LaunchValues",
+    "Refused",
+    "Render",
+    "RunOptions",
+    "RunResult",
+    "StoredRun",
+    "World",
+    "load",
+    "request_cancel",
+    "request_decision",
+    "request_retry",
+    "resume_run",
+    "run_view",
+    "start_run",
+    "why",
+]
+
+
+def start_run(
+    ledger: RunLedger,
+    world: World,
+    program: Program,
+    link: LinkRecord,
+    options: RunOptions | None = None,
+    *,
+    blobs: Mapping[str, bytes] | None = None,
+    others: Callable[[], Iterable[RunLedger]] = tuple,
+    driver: Mapping[str, Any] | None = None,
+) -> RunResult:
+    """Run a program from its entry, in the empty ledger of a new run.
+
+    ``link`` holds the run's id (the ledger's) and its random uid.  ``blobs`` are stored with the run
+    (``{"spec": …, "manifest": …}``).  ``others`` gives the ledgers of the other runs of the same
+    root, whose outputs must not overlap.  ``driver`` is what this driver says of itself.
+
+    Raises :class:`Refused` before anything is launched, and a ledger error when the ledger
+    cannot be written at the very beginning; all later trouble is in the result.
+    """
+    options = options or RunOptions()
+    if link.run_id != ledger.run_id or not link.run_uid:
+        raise ValueError("the link record must hold the run's id and a uid")
+    secrets = admission.demand_secrets(program, world.secrets)
+    capabilities = admission.capabilities_of(world.engine)
+    written = outputs.of_program(program, link.run_id)
+    if not options.allow_shared_outputs:
+        admission.demand_own_outputs(written, others())
+    admission.demand_no_strange_jobs(world.engine, link.run_id)
+    stored = {"program": program_bytes(program), "link": record_bytes(link), **(blobs or {})}
+    fence = _take(ledger, driver)
+    view = fold.fold(ledger.events(), ledger.get_blob)
+    session = Session(ledger, fence, view, world, options)
+    if view.run_uid:
+        release(session)
+        raise Refused(f"run {ledger.run_id} exists already", remedy=f"npac resume {ledger.run_id}")
+    session.append(
+        ev.RUN_CREATED,
+        {
+            "schema": ev.SCHEMA,
+            "run_id": link.run_id,
+            "run_uid": link.run_uid,
+            "workflow": program.workflow,
+            "blobs": {f"{name}_blob": ledger.put_blob(data) for name, data in stored.items()},
+            "outputs_blob": ledger.put_blob(ev.encode({"outputs": written})),
+            "engine": _engine(capabilities),
+            "secrets": list(secrets),
+            "options": dataclasses.asdict(options),
+        },
+    )
+    return drive(session, program, capabilities)
+
+
+def resume_run(
+    ledger: RunLedger,
+    world: World,
+    options: RunOptions | None = None,
+    *,
+    program: Program | None = None,
+    link: LinkRecord | None = None,
+    driver: Mapping[str, Any] | None = None,
+) -> RunResult:
+    """Go on with a run, from where its log says it is, with the program that it was started with.
+
+    ``program`` and ``link``, where given, are what the caller would run today; if they are not
+    the run's, it is refused.  ``options`` default to those of the last driver.  Open requests to
+    cancel, retry or decide are taken in first.  A run that has ended, and that nothing allows to go
+    on, is left as it is and its result is given again.
+
+    Raises :class:`Refused` (another driver holds the run, something changed, secrets are lacking)
+    and :class:`npac.ledger.ports.LedgerError`.
+    """
+    stored = load(ledger)
+    demand_same(stored, program, link)
+    options = options or _options(stored.view)
+    if not _may_go_on(stored.view, ledger.requests(), options):
+        return result_of(stored.view)
+    fence = _take(ledger, driver)
+    view = fold.fold(ledger.events(), ledger.get_blob)
+    session = Session(ledger, fence, view, world, options)
+    try:
+        capabilities = admission.capabilities_of(world.engine)
+        if capabilities.name != view.engine["name"]:
+            raise Refused(
+                f"run {view.run_id} was started on the engine {view.engine['name']}, not {capabilities.name}",
+                remedy=f"resume it with --engine {view.engine['name']}",
+            )
+        if view.cancel is None and not _asked(ledger, CANCEL):
+            admission.demand_secrets(stored.program, world.secrets)
+        retry = _take_requests(session, stored.program) or view.retry
+        if not retry and not _may_go_on(view, (), options):
+            release(session)
+            return result_of(view)
+        session.append(
+            ev.RUN_RESUMED,
+            {"engine": _engine(capabilities), "options": dataclasses.asdict(options), "retry": retry},
+        )
+    except BaseException:
+        release(session)
+        raise
+    return drive(session, stored.program, capabilities, resumed=True)
+
+
+def run_view(ledger: RunLedger) -> RunView:
+    """Give all that a run's log says.  Raises a ledger error when it cannot be read."""
+    return fold.fold(ledger.events(), ledger.get_blob)
+
+
+def request_cancel(ledger: RunLedger, reason: str = "") -> str:
+    """Ask for the end of a run; gives the request's id.
+
+    A live driver sees it within one poll.  When there is none, :func:`resume_run` takes the run and
+    cancels what is in flight.
+    """
+    return ledger.ask(CANCEL, {"reason": reason or "cancelled by request"})
+
+
+def request_retry(ledger: RunLedger) -> str:
+    """Ask for one more attempt at what failed; :func:`resume_run` carries it out."""
+    return ledger.ask(RETRY, {})
+
+
+def request_decision(ledger: RunLedger, gate: str, decision: str, reason: str, by: str = "") -> str:
+    """Give a decision for a blocked gate (its node id or state); :func:`resume_run` carries it out."""
+    return ledger.ask(DECIDE, {"gate": gate, "decision": decision, "reason": reason, "by": by})
+
+
+def _take(ledger: RunLedger, driver: Mapping[str, Any] | None) -> int:
+    try:
+        return ledger.take(dict(driver or {}))
+    except LeaseHeld as error:
+        raise Refused(f"run {ledger.run_id}: {error}", remedy=error.remedy) from error
+
+
+def _engine(capabilities: Capabilities) -> dict[str, str]:
+    return {"name": capabilities.name, "instance": capabilities.instance}
+
+
+def _options(view: RunView) -> RunOptions:
+    known = {each.name for each in dataclasses.fields(RunOptions)}
+    return RunOptions(**{name: value for name, value in view.options.items() if name in known})
+
+
+def _asked(ledger: RunLedger, kind: str) -> bool:
+    return any(request.kind == kind for request in ledger.requests())
+
+
+def _may_go_on(view: RunView, requests: Iterable[Request], options: RunOptions) -> bool:
+    """Say whether a driver has anything to do; an end stays an end unless a budget or a person says so."""
+    if not view.ended:
+        return True
+    if view.state == SUCCEEDED:
+        return False
+    if any(request.kind == RETRY for request in requests):
+        return True
+    wave = view.waves.get(view.node)
+    return (
+        view.state == FAILED
+        and wave is not None
+        and wave.state == FAILED
+        and affordable(wave, options.retries, options.max_infrastructure_recoveries) != ""
+    )
+
+
+def _take_requests(session: Session, program: Program) -> bool:
+    """Answer what was asked while no driver was there; gives whether one more attempt was asked for.
+
+    A request to cancel is left for the walk, which sees to what is in flight first.
+    """
+    retry = False
+    view = session.view
+    for request in session.ledger.requests():
+        if request.kind == RETRY:
+            taken = view.state in (FAILED, CANCELLED, BLOCKED)
+            session.answer(request, taken, "" if taken else f"the run is {view.state}; nothing has failed")
+            retry = retry or taken
+        elif request.kind == DECIDE:
+            node = program.index().get(view.node)
+            if isinstance(node, Gate):
+                gates.given(session, node, request)
+            else:
+                session.answer(request, False, f"the run is {view.state}, and not at a gate")
+        elif request.kind == CANCEL and view.ended and not retry:
+            session.answer(request, False, f"the run has {view.state} already")
+    return retry

@@ -1,0 +1,152 @@
+"""The events of a run's log: their types and what each one holds.
+
+Only transitions are recorded, never polls.  What is about to be done is recorded before it is done
+(``…-intent``), so an intent without its result is an uncertain effect and never "nothing
+happened".  All data is JSON.  ``node`` is always the id of a node of the program, ``attempt`` and
+``batch`` count from 1, ``members`` are indexes into the wave's members.
+
+``driver-started``
+    Appended by the ledger when a driver takes the run: what the driver says of itself.
+``run-created``
+    ``schema``, ``run_id``, ``run_uid`` (32 hex digits), ``workflow``, ``blobs`` (``program_blob``,
+    ``link_blob`` and what else the caller stored, such as ``spec_blob``; the digest of each, which for
+    the first two is the identity of the program and the link record), ``outputs_blob``
+    (``{"outputs": [[uri, kind], …]}``, all that the program may write), ``engine`` (``name``,
+    ``instance``), ``secrets`` (names), ``options``.
+``run-resumed``
+    ``engine``, ``options``, ``retry`` (a person asked for one more attempt): a later driver goes on.
+``trigger-waiting`` / ``trigger-fired``
+    ``node``, ``state``, ``uri``; when fired also ``objects`` (how many), ``polls``, ``sample`` (first
+    keys) and ``seen_blob`` (fingerprints of all objects of this firing).
+``wave-started``
+    One per attempt, before anything of it is launched: ``node``, ``number``, ``label``, ``kind``,
+    ``loops``, ``attempt``, ``members`` (those that this attempt posts), ``states`` (a name for each
+    member of the wave), ``budget`` (``first``, ``retries``, ``infrastructure``, ``request`` or
+    ``lost-output``) and, in the first attempt, ``before``: the observation (or null) of each declared
+    output, ``{uri: …}``; and ``opens``: ``{group: {uri: …}}`` for sequences that begin here.
+``launch-intent``
+    ``node``, ``attempt``, ``batch``, ``members``, ``launch_id``, ``name``, ``n`` (which POST of this
+    launch id), ``instance`` (of the engine), ``tasks`` (names of the documents' tasks, in the order
+    of ``members``), ``secrets`` (names).
+``launch-result``
+    ``launch_id``, ``n``, ``outcome`` (``accepted``, ``never-sent``, ``rejected``, ``maybe-sent``),
+    ``request_id``, ``job_id``, ``message``.
+``launch-absent``
+    ``launch_id``: the launch is proven never to have made a job, and is given up.
+``job-attached``
+    ``node``, ``attempt``, ``batch``, ``launch_id``, ``job`` (id, name, launch id, instance and submission
+    time), ``adopted``.
+``job-status``
+    ``launch_id``, ``status``, ``tasks`` (``[[name, status], …]``), ``reason``.
+``engine-lost`` / ``engine-back``
+    ``node``, ``message``: the status source went away, or came back.
+``cancel-intent`` / ``cancel-result``
+    ``launch_id``, ``job_id``, ``why``; then ``status``, the verified end of the job.
+``batch-ended``
+    ``node``, ``attempt``, ``batch``, ``launch_id``, ``status``, ``results``: for each member ``member``,
+    ``ok``, ``family``, ``status``, ``exit_code``, ``reason``, ``records`` (``[{uri, kind, observation}]``,
+    the output records) and ``missing`` (``[{uri, why}]``).
+``wave-succeeded``
+    ``node``, ``attempt``, ``records`` of the group's own outputs.
+``wave-failed``
+    ``node``, ``attempt``, ``family``, ``code``, ``reason``, ``remedy``.
+``group-checked``
+    ``node`` (before which the check was made), ``groups``, ``records``.
+``decision-read`` / ``decision-given``
+    ``node``, ``state``, ``uri``, ``decision``, ``next``; when read also ``observation``, and
+    ``bytes_blob``, what was read; when given by a person ``reason`` and ``by``.
+``cancel-requested``
+    ``request``, ``reason``.
+``run-blocked``
+    ``node``, ``code``, ``reason``, ``remedy``, ``evidence``: the run can go on when the evidence is there.
+``run-detached``
+    ``why``: the driver left on purpose; jobs go on.
+``run-ended``
+    ``state`` (``succeeded``, ``failed``, ``cancelled``), ``node``, ``code``, ``reason``, ``remedy``.
+
+A key that ends in ``_blob`` has the digest of a blob as its value.  An event whose data is longer than
+:data:`INLINE_LIMIT` bytes is ``{"data_blob": digest}``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from npac.ledger.ports import Event, LedgerCorrupt, Observation
+
+SCHEMA = "npac.run/v1"
+
+DRIVER_STARTED = "driver-started"
+RUN_CREATED = "run-created"
+RUN_RESUMED = "run-resumed"
+TRIGGER_WAITING = "trigger-waiting"
+TRIGGER_FIRED = "trigger-fired"
+WAVE_STARTED = "wave-started"
+LAUNCH_INTENT = "launch-intent"
+LAUNCH_RESULT = "launch-result"
+LAUNCH_ABSENT = "launch-absent"
+JOB_ATTACHED = "job-attached"
+JOB_STATUS = "job-status"
+ENGINE_LOST = "engine-lost"
+ENGINE_BACK = "engine-back"
+CANCEL_INTENT = "cancel-intent"
+CANCEL_RESULT = "cancel-result"
+BATCH_ENDED = "batch-ended"
+WAVE_SUCCEEDED = "wave-succeeded"
+WAVE_FAILED = "wave-failed"
+GROUP_CHECKED = "group-checked"
+DECISION_READ = "decision-read"
+DECISION_GIVEN = "decision-given"
+CANCEL_REQUESTED = "cancel-requested"
+RUN_BLOCKED = "run-blocked"
+RUN_DETACHED = "run-detached"
+RUN_ENDED = "run-ended"
+
+INLINE_LIMIT = 32 * 1024
+"""Longest data of an event that stands in the log itself, in bytes of JSON."""
+
+
+def encode(data: Mapping[str, Any]) -> bytes:
+    """Give data as compact JSON bytes with sorted keys."""
+    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def packed(data: Mapping[str, Any], put_blob: Callable[[bytes], str]) -> Mapping[str, Any]:
+    """Give ``data``, or a reference to a blob that holds it when it is too long for the log."""
+    # Most events are a few short fields; only those with lists can come near the limit.
+    if not any(isinstance(value, (list, dict)) for value in data.values()):
+        return data
+    text = encode(data)
+    return data if len(text) <= INLINE_LIMIT else {"data_blob": put_blob(text)}
+
+
+def unpacked(event: Event, get_blob: Callable[[str], bytes]) -> Mapping[str, Any]:
+    """Give the data of an event, from its blob when it was spilled.
+
+    Raises :class:`npac.ledger.ports.LedgerError` when the blob cannot be read.
+    """
+    digest = event.data.get("data_blob")
+    if digest is None:
+        return event.data
+    data = json.loads(get_blob(str(digest)))
+    if not isinstance(data, dict):
+        raise LedgerCorrupt(f"event {event.number} ({event.type}) refers to a blob that is no JSON object")
+    return data
+
+
+def observation_to_json(seen: Observation | None) -> dict[str, Any] | None:
+    """Give an observation as JSON; None (proven absent) stays None."""
+    if seen is None:
+        return None
+    return {"uri": seen.uri, "identity": dict(seen.identity), "size": seen.size, "empty": seen.empty}
+
+
+def observation_from_json(data: Mapping[str, Any] | None) -> Observation | None:
+    """Read an observation back."""
+    if data is None:
+        return None
+    return Observation(
+        uri=str(data["uri"]), identity=data["identity"], size=int(data["size"]), empty=bool(data["empty"])
+    )

@@ -1,0 +1,115 @@
+"""Gates: a decision is read once, from the very object that a wave has proven to have written."""
+
+from __future__ import annotations
+
+from npac.ir.program import PROMOTE, Gate
+from npac.ir.values import link
+from npac.ledger.ports import Request, StoreChanged
+from npac.runtime import decisions
+from npac.runtime import events as ev
+from npac.runtime.leaving import Blocked, Failed
+from npac.runtime.outputs import Declared, observe, patiently
+from npac.runtime.session import Session
+from npac.runtime.view import BLOCKED, OutputRecord
+
+
+def decide(session: Session, gate: Gate) -> str:
+    """Give the id of the node that follows a gate, reading its decision unless it is on record.
+
+    Raises :class:`Blocked` when no record of the object exists, or the object is not the recorded
+    one any more, and :class:`Failed` when it holds no decision.
+    """
+    known = session.view.decisions.get(gate.id)
+    if known is not None:
+        return known.next
+    uri = link(gate.uri, {"run.id": session.view.run_id})
+    record = session.view.records.get(uri)
+    if record is None:
+        raise Blocked(
+            f"gate {gate.id} reads {uri}, which no finished wave on this path has written",
+            code="DECISION_NOT_WRITTEN",
+            node=gate.id,
+            remedy=_remedy(session, gate),
+        )
+    data = _read(session, gate, record)
+    try:
+        decision = decisions.parse(data)
+    except decisions.DecisionError as error:
+        raise Failed(
+            f"gate {gate.id} cannot decide: {error} ({uri})",
+            code="DECISION_INVALID",
+            node=gate.id,
+            remedy=f"mend what {record.state} writes to {uri}",
+        ) from error
+    following = gate.promote if decision == PROMOTE else gate.loop_back
+    session.append(
+        ev.DECISION_READ,
+        {
+            "node": gate.id,
+            "state": gate.state,
+            "uri": uri,
+            "decision": decision,
+            "next": following,
+            "observation": ev.observation_to_json(record.observation),
+            "bytes_blob": session.ledger.put_blob(data),
+        },
+    )
+    session.world.progress.gate_read(session.view.decisions[gate.id])
+    return following
+
+
+def _read(session: Session, gate: Gate, record: OutputRecord) -> bytes:
+    uri, expected = record.uri, record.observation
+    store_for = session.world.store_for
+    try:
+        return patiently(session, uri, lambda: store_for(uri).read(uri, expected))
+    except (StoreChanged, FileNotFoundError) as error:
+        now = observe(session, Declared(uri, record.kind))
+        seen = ev.observation_to_json(now)
+        shown = "nothing" if now is None else ev.encode(dict(now.identity)).decode()
+        raise Blocked(
+            f"gate {gate.id} reads {uri}, which is not what {record.state} (attempt {record.attempt}) wrote: "
+            f"recorded {ev.encode(dict(expected.identity)).decode()}, now {shown}",
+            code="DECISION_CHANGED",
+            node=gate.id,
+            remedy=_remedy(session, gate),
+            evidence={"recorded": ev.observation_to_json(expected), "now": seen},
+        ) from error
+
+
+def _remedy(session: Session, gate: Gate) -> str:
+    return f"npac decide {session.view.run_id} {gate.id} promote_checkpoint --reason '…'"
+
+
+def given(session: Session, gate: Gate, request: Request) -> bool:
+    """Take a person's decision for a gate that is blocked; gives whether it was taken."""
+    view = session.view
+    wanted = str(request.data.get("gate", ""))
+    if view.state != BLOCKED or view.node != gate.id or wanted not in (gate.id, gate.state):
+        where = f"the run is {view.state} at {view.node or 'its beginning'}"
+        session.answer(request, False, f"only a blocked gate takes a decision; {where}")
+        return False
+    try:
+        decision = decisions.meaning(request.data.get("decision"))
+    except decisions.DecisionError as error:
+        session.answer(request, False, str(error))
+        return False
+    reason = str(request.data.get("reason", "")).strip()
+    if not reason:
+        session.answer(request, False, "a decision needs a reason")
+        return False
+    session.append(
+        ev.DECISION_GIVEN,
+        {
+            "node": gate.id,
+            "state": gate.state,
+            "uri": link(gate.uri, {"run.id": view.run_id}),
+            "decision": decision,
+            "next": gate.promote if decision == PROMOTE else gate.loop_back,
+            "reason": reason,
+            "by": str(request.data.get("by", "")),
+        },
+    )
+    session.answer(request, True, f"gate {gate.id} goes on with {decision}")
+    session.world.progress.gate_read(view.decisions[gate.id])
+    return True

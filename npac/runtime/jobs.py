@@ -1,0 +1,176 @@
+"""One batch as one job, to its end: attached, watched, and if need be cancelled."""
+
+from __future__ import annotations
+
+from npac.launch.ports import Capabilities, EngineError, JobRow
+from npac.launch.supervision import Dark, Ended, Foreign, Gone, JobRef, Moved, Watch, look
+from npac.runtime import events as ev
+from npac.runtime.attach import Batch, LaunchRejected, attach, launch_of, wave_of
+from npac.runtime.leaving import Blocked
+from npac.runtime.session import Session
+from npac.runtime.view import LaunchView
+
+__all__ = ["MAX_WAIT", "Batch", "LaunchRejected", "run"]
+
+FIRST_PAUSE = 0.05
+"""Seconds between the first two looks at a job; the pause grows to the user's ``poll_seconds``."""
+
+PAUSE_GROWTH = 1.4
+
+CANCEL_PATIENCE = 120.0
+"""Seconds within which a cancelled job must be seen to have ended."""
+
+MAX_WAIT = "MAX_WAIT"
+
+
+def run(session: Session, capabilities: Capabilities, batch: Batch) -> JobRow:
+    """Bring a batch to the end of its job, from wherever the log says it is.
+
+    Raises :class:`LaunchRejected`, and what ends the walk.
+    """
+    launch = launch_of(session, batch)
+    if launch is not None and launch.instance != capabilities.instance:
+        raise Blocked(
+            f"{launch.name} was launched on engine instance {launch.instance}, and this is "
+            f"{capabilities.instance}; its jobs cannot be seen from here",
+            code="ENGINE_MOVED",
+            node=batch.wave.id,
+            remedy="resume with the engine state directory that the run was started with",
+        )
+    if launch is None or launch.job is None:
+        launch = attach(session, capabilities, batch)
+    return _supervise(session, batch, launch)
+
+
+def _supervise(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
+    ref = launch.job
+    assert ref is not None, "a launch is supervised once it is attached"
+    world, options = session.world, session.options
+    watch = Watch(ref, last=(launch.status, tuple((n, s) for n, s in launch.task_status)))
+    pause = min(FIRST_PAUSE, options.poll_seconds)
+    if launch.cancelling:
+        return _cancel(session, batch, launch, launch.cancelling)
+    while True:
+        if session.look_up():
+            return _cancel(session, batch, launch, "cancelled")
+        if batch.deadline is not None and world.clock() >= batch.deadline:
+            return _out_of_time(session, batch, launch)
+        watch, verdict = look(watch, _answer(session, ref), world.clock())
+        if isinstance(verdict, Ended):
+            _tell(session, batch, launch, verdict.row)
+            return verdict.row
+        if isinstance(verdict, Gone | Foreign):
+            raise _vanished(batch, ref, verdict)
+        if isinstance(verdict, Dark):
+            _dark(session, batch, verdict)
+        else:
+            if session.view.dark:
+                session.append(ev.ENGINE_BACK, {"node": batch.wave.id, "message": ""})
+            if isinstance(verdict, Moved):
+                _tell(session, batch, launch, verdict.row)
+                pause = min(FIRST_PAUSE, options.poll_seconds)
+        session.pause(pause)
+        pause = min(pause * PAUSE_GROWTH, options.poll_seconds)
+
+
+def _answer(session: Session, ref: JobRef) -> JobRow | None | Exception:
+    try:
+        return session.world.engine.job(ref.id)
+    except EngineError as error:
+        return error
+
+
+def _tell(session: Session, batch: Batch, launch: LaunchView, row: JobRow) -> None:
+    tasks = [[task.name, task.status] for task in row.tasks]
+    if (launch.status, launch.task_status) == (row.status, tasks):
+        return
+    session.append(
+        ev.JOB_STATUS,
+        {"launch_id": launch.launch_id, "status": row.status, "tasks": tasks, "reason": row.reason[:2000]},
+    )
+    session.world.progress.job_changed(wave_of(session, batch), launch)
+
+
+def _vanished(batch: Batch, ref: JobRef, verdict: Gone | Foreign) -> Blocked:
+    if isinstance(verdict, Gone):
+        return Blocked(
+            f"the engine answers, but has no job {ref.id} ({ref.name}) any more; how it ended is not known",
+            code="JOB_GONE",
+            node=batch.wave.id,
+            remedy="find out what became of the job before you go on",
+        )
+    return Blocked(
+        f"job {ref.id} is now {verdict.row.name}, not {ref.name}; it was left alone",
+        code="JOB_FOREIGN",
+        node=batch.wave.id,
+        remedy="resume with the engine that the run was started with",
+    )
+
+
+def _dark(session: Session, batch: Batch, verdict: Dark) -> None:
+    if not session.view.dark:
+        session.append(ev.ENGINE_LOST, {"node": batch.wave.id, "message": verdict.message[:2000]})
+    session.world.progress.outage(verdict.message, verdict.seconds)
+    if verdict.seconds > session.options.max_status_outage:
+        raise Blocked(
+            f"the engine has not answered for {verdict.seconds:.0f} s, and its job was left alone: "
+            f"{verdict.message}",
+            code="ENGINE_SILENT",
+            node=batch.wave.id,
+            remedy="make the engine reachable and resume",
+        )
+
+
+def _out_of_time(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
+    if session.options.on_timeout == "detach":
+        raise Blocked(
+            f"{launch.name} is not done after {session.options.max_wait:g} s; its job goes on",
+            code=MAX_WAIT,
+            node=batch.wave.id,
+            remedy=f"npac resume {session.view.run_id}",
+        )
+    return _cancel(session, batch, launch, MAX_WAIT)
+
+
+def _cancel(session: Session, batch: Batch, launch: LaunchView, why: str) -> JobRow:
+    """End this very job and see it end; gives its last row, which may say that it had succeeded."""
+    ref = launch.job
+    assert ref is not None, "a job is cancelled by its identity"
+    if not launch.cancelling:
+        session.append(ev.CANCEL_INTENT, {"launch_id": launch.launch_id, "job_id": ref.id, "why": why})
+    watch, asked, pause = Watch(ref), False, FIRST_PAUSE
+    until = session.world.clock() + CANCEL_PATIENCE
+    while True:
+        session.look_up()
+        watch, verdict = look(watch, _answer(session, ref), session.world.clock())
+        if isinstance(verdict, Ended):
+            _tell(session, batch, launch, verdict.row)
+            session.append(
+                ev.CANCEL_RESULT,
+                {"launch_id": launch.launch_id, "job_id": ref.id, "status": verdict.row.status},
+            )
+            return verdict.row
+        if isinstance(verdict, Gone | Foreign):
+            raise _vanished(batch, ref, verdict)
+        if not asked and not isinstance(verdict, Dark) and watch.missing == 0:
+            # Only now was the job seen to be the one that is meant.
+            asked = _ask_to_end(session, ref)
+        if session.world.clock() >= until:
+            raise Blocked(
+                f"job {ref.id} ({ref.name}) was to be cancelled, and was not seen to end within "
+                f"{CANCEL_PATIENCE:g} s",
+                code="CANCELLATION_UNVERIFIED",
+                node=batch.wave.id,
+                remedy=f"see that job {ref.id} ends, then resume",
+            )
+        session.pause(pause)
+        pause = min(pause * PAUSE_GROWTH, 1.0)
+
+
+def _ask_to_end(session: Session, ref: JobRef) -> bool:
+    try:
+        session.world.engine.cancel(ref.id)
+    except EngineError as error:
+        session.world.progress.note(f"job {ref.id} could not be cancelled yet: {error}")
+        return False
+    return True

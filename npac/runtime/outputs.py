@@ -1,0 +1,145 @@
+"""Declared outputs: how they were before, and the proof that a wave has written them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from npac.ir.program import Artifact, Program, Wave
+from npac.ir.values import link
+from npac.launch.backoff import Backoff
+from npac.ledger.ports import Observation, StoreChanged, StoreError
+from npac.runtime import events as ev
+from npac.runtime.leaving import Blocked
+from npac.runtime.session import Session
+
+T = TypeVar("T")
+
+STORE_RETRY = Backoff(first=0.5, cap=10.0)
+STORE_TRIES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One declared artifact with its URI filled in."""
+
+    uri: str
+    kind: str
+    """``file`` or ``directory``."""
+
+    @property
+    def key(self) -> str:
+        """Name this artifact in the log."""
+        return f"{self.kind}:{self.uri}"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a look at declared outputs after success has found."""
+
+    records: list[dict[str, Any]]
+    missing: list[dict[str, str]]
+
+
+def declared(artifacts: Iterable[Artifact], run_id: str) -> list[Declared]:
+    """Fill in the run id; artifacts that are declared twice come once."""
+    late = {"run.id": run_id}
+    found = {each.key: each for each in (Declared(link(a.uri, late), a.kind) for a in artifacts)}
+    return list(found.values())
+
+
+def of_wave(program: Program, wave: Wave) -> list[Artifact]:
+    """Give all outputs that a wave's members and its group declare."""
+    members = [a for member in wave.members for a in program.steps[member.step].outputs]
+    return [*members, *wave.outputs]
+
+
+def of_program(program: Program, run_id: str) -> list[list[str]]:
+    """Give ``[uri, kind]`` of everything that the program may write, sorted."""
+    artifacts = [a for step in program.steps for a in step.outputs]
+    for node in program.nodes:
+        if isinstance(node, Wave):
+            artifacts += node.outputs
+            artifacts += [a for group in node.opens for a in group.outputs]
+    return sorted([each.uri, each.kind] for each in declared(artifacts, run_id))
+
+
+def patiently(session: Session, what: str, call: Callable[[], T]) -> T:
+    """Call a store, again after a hiccup.
+
+    What the store proves (:class:`StoreChanged`, ``FileNotFoundError``) is raised at once; when it
+    stays silent the run is :class:`Blocked`.
+    """
+    for tries in range(1, STORE_TRIES + 1):
+        try:
+            return call()
+        except StoreChanged:
+            raise
+        except StoreError as error:
+            if tries == STORE_TRIES:
+                raise Blocked(
+                    f"{what} could not be looked at: {error}",
+                    code="STORE_UNAVAILABLE",
+                    remedy=error.remedy or "make the store reachable, then resume",
+                ) from error
+            session.world.progress.note(f"{what} could not be looked at, trying again: {error}")
+            session.look_up()
+            session.pause(STORE_RETRY.delay(tries, session.world.random))
+    raise AssertionError("the last try returns or raises")
+
+
+def observe(session: Session, what: Declared) -> Observation | None:
+    """Look at one artifact; None when it is proven absent."""
+    store_for = session.world.store_for
+    return patiently(session, what.uri, lambda: store_for(what.uri).observe(what.uri, what.kind))
+
+
+def before(session: Session, artifacts: Iterable[Artifact]) -> dict[str, Any]:
+    """Observe artifacts as they are before anything is launched, in the log's form."""
+    return {
+        each.key: ev.observation_to_json(observe(session, each))
+        for each in declared(artifacts, session.view.run_id)
+    }
+
+
+def prove(
+    session: Session, artifacts: Iterable[Artifact], first: Mapping[str, Observation | None], state: str
+) -> Proof:
+    """Observe declared outputs after success.
+
+    An output counts when it is there, is not empty and is not what it was at first.  One of which
+    no first observation is on record counts as missing: nothing tells it from an old file.
+    """
+    records: list[dict[str, Any]] = []
+    missing: list[dict[str, str]] = []
+    for each in declared(artifacts, session.view.run_id):
+        seen = observe(session, each)
+        why = ""
+        if seen is None:
+            why = "nothing is there"
+        elif seen.empty:
+            why = "it is empty"
+        elif each.key not in first:
+            why = "it is not on record how it was before"
+        elif same(first[each.key], seen):
+            why = "it is the same as before the step began"
+        if why or seen is None:
+            missing.append({"uri": each.uri, "kind": each.kind, "why": why})
+        else:
+            record = {"uri": each.uri, "kind": each.kind, "state": state}
+            records.append({**record, "observation": ev.observation_to_json(seen)})
+    return Proof(records, missing)
+
+
+def same(one: Observation | None, other: Observation | None) -> bool:
+    """Say whether two observations are of the same thing; absent equals absent."""
+    if one is None or other is None:
+        return one is other
+    # One of the two may have been through JSON, where tuples become lists.
+    return ev.encode({"identity": one.identity}) == ev.encode({"identity": other.identity})
+
+
+def say_missing(missing: Iterable[Mapping[str, str]]) -> str:
+    """Tell about missing outputs in one clause."""
+    return "; ".join(f"{each['uri']}: {each['why']}" for each in missing)

@@ -1,0 +1,230 @@
+"""What is known of a run, as data.  Only :mod:`npac.runtime.fold` makes these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from npac.launch.supervision import JobRef
+from npac.ledger.ports import Observation
+
+PLANNED = "planned"
+RUNNING = "running"
+WAITING = "waiting"
+SUCCEEDED = "succeeded"
+FAILED = "failed"
+BLOCKED = "blocked"
+CANCELLED = "cancelled"
+
+ENDED = frozenset({SUCCEEDED, FAILED, CANCELLED})
+
+
+@dataclass(slots=True)
+class OutputRecord:
+    """An output that a wave has proven to have written."""
+
+    uri: str
+    kind: str
+    observation: Observation
+    node: str
+    attempt: int
+    state: str
+    """The state (or group) that declares it."""
+
+
+@dataclass(slots=True)
+class MemberResult:
+    """How one member of a batch ended."""
+
+    member: int
+    ok: bool
+    family: str
+    status: str
+    exit_code: int | None
+    reason: str
+    missing: list[dict[str, str]]
+
+
+@dataclass(slots=True)
+class LaunchView:
+    """One logical launch: a batch of an attempt."""
+
+    launch_id: str
+    name: str
+    batch: int
+    members: tuple[int, ...]
+    tasks: tuple[str, ...]
+    instance: str
+    posts: int = 0
+    open: bool = False
+    """A POST has no certain outcome."""
+    doubt: bool = False
+    """So it was already before the last intent, whose outcome alone does not settle it."""
+    accepted: bool = False
+    absent: bool = False
+    """Given up: it is proven that there is no job."""
+    job_id: str = ""
+    """What the engine said when it accepted."""
+    job: JobRef | None = None
+    adopted: bool = False
+    status: str = ""
+    task_status: list[list[str]] = field(default_factory=list)
+    reason: str = ""
+    cancelling: str = ""
+    """Why its job is being cancelled; empty when it is not."""
+    ended: bool = False
+    results: list[MemberResult] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class AttemptView:
+    """One attempt at a wave."""
+
+    number: int
+    members: tuple[int, ...]
+    budget: str
+    started: str
+    """When, for people."""
+    ended: str = ""
+    state: str = RUNNING
+    family: str = ""
+    code: str = ""
+    reason: str = ""
+    remedy: str = ""
+    launches: dict[int, LaunchView] = field(default_factory=dict)
+    """By batch."""
+
+    def done(self) -> set[int]:
+        """Give the members that have succeeded in this attempt."""
+        return {r.member for launch in self.launches.values() for r in launch.results if r.ok}
+
+
+@dataclass(slots=True)
+class WaveView:
+    """All that is known of one wave."""
+
+    node: str
+    number: int
+    label: str
+    kind: str
+    loops: dict[str, int]
+    states: tuple[str, ...]
+    before: dict[str, Observation | None] = field(default_factory=dict)
+    attempts: list[AttemptView] = field(default_factory=list)
+
+    @property
+    def state(self) -> str:
+        """Give ``running``, ``succeeded`` or ``failed``."""
+        return self.attempts[-1].state
+
+    @property
+    def last(self) -> AttemptView:
+        """Give the latest attempt."""
+        return self.attempts[-1]
+
+    def used(self, budget: str) -> int:
+        """Say how many attempts were paid from a budget."""
+        return sum(attempt.budget == budget for attempt in self.attempts)
+
+    def done(self) -> set[int]:
+        """Give the members that have succeeded in any attempt."""
+        return set().union(*(attempt.done() for attempt in self.attempts))
+
+
+@dataclass(slots=True)
+class DecisionView:
+    """What a gate has decided."""
+
+    node: str
+    state: str
+    uri: str
+    decision: str
+    next: str
+    given: bool
+    """By a person, not by an artifact."""
+    reason: str
+    at: str
+
+
+@dataclass(slots=True)
+class TriggerView:
+    """A trigger of one wave."""
+
+    node: str
+    state: str
+    uri: str
+    fired: bool
+    objects: int = 0
+    seen: str = ""
+    """Digest of the blob with the fingerprints of all objects of this firing."""
+
+
+@dataclass(slots=True)
+class RunView:
+    """All that the log says of a run.  It says nothing of whether a driver is alive."""
+
+    run_id: str = ""
+    run_uid: str = ""
+    workflow: str = ""
+    created: str = ""
+    blobs: dict[str, str] = field(default_factory=dict)
+    """What was stored with the run, by name without ``_blob``; ``program`` and ``link`` are identities."""
+    outputs: str = ""
+    engine: dict[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    """The options of the latest driver."""
+    state: str = PLANNED
+    node: str = ""
+    """The node that was last touched."""
+    code: str = ""
+    reason: str = ""
+    remedy: str = ""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    detached: str = ""
+    """Why the last driver left on purpose; empty when it did not."""
+    dark: str = ""
+    """What the engine said when it stopped answering; empty when it answers."""
+    retry: bool = False
+    """A person granted one more attempt, and it has not begun."""
+    cancel: str | None = None
+    """The reason of a request to cancel; None when there is none."""
+    updated: str = ""
+    head: int = 0
+    """Number of the last event taken in."""
+    fences: list[int] = field(default_factory=list)
+    waves: dict[str, WaveView] = field(default_factory=dict)
+    decisions: dict[str, DecisionView] = field(default_factory=dict)
+    triggers: dict[tuple[str, str], TriggerView] = field(default_factory=dict)
+    """By node and state."""
+    firings: dict[str, str] = field(default_factory=dict)
+    """State of a trigger to the ``seen`` blob of its latest firing."""
+    records: dict[str, OutputRecord] = field(default_factory=dict)
+    """The latest record of each URI."""
+    opened: dict[str, dict[str, Observation | None]] = field(default_factory=dict)
+    """Group to how its outputs were before it began."""
+    checked: set[str] = field(default_factory=set)
+    """Nodes before which the outputs of ended groups were found good."""
+
+    @property
+    def ended(self) -> bool:
+        """Say whether the run has come to an end."""
+        return self.state in ENDED
+
+    def launch(self, launch_id: str) -> LaunchView | None:
+        """Find a launch by its id."""
+        for wave in reversed(self.waves.values()):
+            for attempt in reversed(wave.attempts):
+                for launch in attempt.launches.values():
+                    if launch.launch_id == launch_id:
+                        return launch
+        return None
+
+    def launches(self) -> set[str]:
+        """Give the ids of all launches that the log knows."""
+        return {
+            launch.launch_id
+            for wave in self.waves.values()
+            for attempt in wave.attempts
+            for launch in attempt.launches.values()
+        }

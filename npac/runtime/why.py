@@ -1,0 +1,101 @@
+"""One paragraph that says how a run is, on what evidence, and what to do next."""
+
+from __future__ import annotations
+
+from npac.runtime.view import BLOCKED, CANCELLED, FAILED, PLANNED, RUNNING, SUCCEEDED, RunView, WaveView
+
+
+def why(view: RunView, wave: str = "") -> str:
+    """Explain a run, or one of its waves by node id, label or number.
+
+    Everything in the text is in the log; whether a driver is alive is not, and is not said.
+    Raises ``KeyError`` when there is no such wave.
+    """
+    if wave:
+        return _wave(view, _find(view, wave))
+    said = [f"Run {view.run_id or '(not begun)'} of {view.workflow or 'an unknown workflow'} {_state(view)}."]
+    if view.reason and view.state not in (SUCCEEDED, RUNNING):
+        said.append(_sentence(view.reason))
+    done = sum(each.state == SUCCEEDED for each in view.waves.values())
+    said.append(f"{done} waves have succeeded" + (f"; it was last at {view.node}." if view.node else "."))
+    current = view.waves.get(view.node)
+    if current is not None and view.state != SUCCEEDED:
+        said.append(_evidence(current))
+    if view.dark:
+        said.append(f"The engine does not answer: {_sentence(view.dark)}")
+    if view.detached:
+        said.append(f"Its last driver left ({view.detached}); its jobs go on.")
+    said.append(_next(view))
+    return " ".join(part for part in said if part)
+
+
+def _state(view: RunView) -> str:
+    if view.state == PLANNED:
+        return "has not begun"
+    if view.state in (SUCCEEDED, FAILED):
+        return f"has {view.state}"
+    if view.state == CANCELLED:
+        return "was cancelled"
+    return f"is {view.state}" + (f" ({view.code})" if view.code else "")
+
+
+def _find(view: RunView, wave: str) -> WaveView:
+    if wave in view.waves:
+        return view.waves[wave]
+    found = [w for w in view.waves.values() if wave == w.label or wave == str(w.number) or wave in w.states]
+    if not found:
+        raise KeyError(wave)
+    return found[-1]
+
+
+def _wave(view: RunView, wave: WaveView) -> str:
+    last = wave.last
+    verb = "is running" if wave.state == RUNNING else f"has {wave.state}"
+    said = [f"Wave {wave.number} ({wave.node}) {verb} in attempt {last.number}.", _evidence(wave)]
+    earlier = [a for a in wave.attempts[:-1] if a.reason]
+    if earlier:
+        listed = "; ".join(f"attempt {a.number}: {a.reason}" for a in earlier)
+        said.append(f"Before that, {_sentence(listed)}")
+    records = [r.uri for r in view.records.values() if r.node == wave.node]
+    if records:
+        more = f" and {len(records) - 5} more" if len(records) > 5 else ""
+        said.append(f"It is on record as the writer of {', '.join(records[:5])}{more}.")
+    if last.remedy and wave.state == FAILED:
+        said.append(f"Next: {last.remedy}")
+    return " ".join(part for part in said if part)
+
+
+def _evidence(wave: WaveView) -> str:
+    last = wave.last
+    said = []
+    if last.reason:
+        said.append(_sentence(f"Attempt {last.number} of {wave.label} failed ({last.code}): {last.reason}"))
+    for launch in last.launches.values():
+        if launch.ended and all(result.ok for result in launch.results):
+            continue
+        if launch.job is not None:
+            said.append(
+                f"Its job is {launch.job.id} ({launch.name}), last seen {launch.status or 'submitted'}."
+            )
+        elif launch.open:
+            said.append(f"POST {launch.posts} of {launch.name} has no certain outcome.")
+        elif launch.accepted:
+            said.append(f"The launch of {launch.name} was accepted, and no job was seen yet.")
+    return " ".join(said)
+
+
+def _next(view: RunView) -> str:
+    if view.state == SUCCEEDED:
+        return ""
+    if view.remedy:
+        return f"Next: {view.remedy}"
+    if view.state == FAILED:
+        return f"Next: npac retry {view.run_id}"
+    if view.state == BLOCKED or view.detached:
+        return f"Next: npac resume {view.run_id}"
+    return ""
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else text + "."
