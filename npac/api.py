@@ -1,0 +1,396 @@
+"""The public Python API: check, compile, plan, run, status.
+
+Everything that the command line does goes through these functions.  What a user can mend is raised
+as :class:`NpacError` with a remedy; faults of a spec are values (:class:`Diagnostic`), except where
+a function needs a sound spec and raises :class:`SpecError`, which holds them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from npac.checking import Checked, check_bytes, project_for, raw_name, read_bytes, settings_catalog
+from npac.diagnostics.diagnostic import Diagnostic, Severity
+from npac.errors import NpacError
+from npac.flow.overrides import Overrides, split_pair
+from npac.pipeline import MAX_NODES, Settings
+from npac.flow.flow import MAX_STEPS
+from npac.text.source import SourceFile, decode
+
+if TYPE_CHECKING:
+    from npac.build.manifest import Manifest
+    from npac.ir.linking import LinkRecord
+    from npac.ir.program import Program
+    from npac.project import Project
+    from npac.runtime.view import RunView
+    from npac.runtime.options import RunOptions, RunResult
+    from npac.runtime.progress import Progress
+
+__all__ = [
+    "Checked",
+    "Compiled",
+    "Diagnostic",
+    "NpacError",
+    "Options",
+    "Severity",
+    "SpecError",
+    "build",
+    "check",
+    "compile",
+    "plan",
+    "preview",
+    "resume",
+    "run",
+    "status",
+]
+
+PathLike = str | os.PathLike[str]
+
+
+class SpecError(NpacError):
+    """A spec has errors; ``checked`` holds the findings."""
+
+    def __init__(self, message: str, checked: Checked) -> None:
+        super().__init__(message, remedy="")
+        self.checked = checked
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a compilation depends on besides the spec: overrides, catalogs, bounds, link options.
+
+    ``vars`` and ``sets`` map config keys to values; ``config`` names overlay files.  ``pins`` maps
+    an image as written to a digest reference, ``accelerators`` one accelerator to another; both
+    take effect when a program is linked.
+    """
+
+    vars: Mapping[str, str] | Sequence[tuple[str, str]] = ()
+    sets: Mapping[str, str] | Sequence[tuple[str, str]] = ()
+    config: Sequence[PathLike] = ()
+    catalogs: Sequence[PathLike] = ()
+    allow_new_vars: bool = False
+    max_steps: int = MAX_STEPS
+    max_nodes: int = MAX_NODES
+    pins: Mapping[str, str] | None = None
+    accelerators: Mapping[str, str] | None = None
+    use_project: bool = True
+    """Look for ``npac.toml`` or ``[tool.npac]`` from the spec's folder upwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled spec.
+
+    ``digest`` is the program's sha256 in hex, ``catalog_digest`` that of its catalogs.
+    """
+
+    program: Program
+    digest: str
+    checked: Checked
+    overrides: Mapping[str, Any]
+    catalog_digest: str
+    options: Options
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Findings below error level."""
+        return self.checked.findings
+
+
+def check(path: PathLike, options: Options = Options(), *, data: bytes | None = None) -> Checked:
+    """Check one spec and give its findings.
+
+    ``data`` are the spec's bytes when they are not to be read from ``path``.  Raises
+    :class:`NpacError` for a file, a catalog or an overlay that cannot be read; never for what is in
+    the spec.
+    """
+    return _through(path, options, data, "check")
+
+
+def compile(path: PathLike, options: Options = Options(), *, data: bytes | None = None) -> Compiled:
+    """Compile one spec (or raw SkyPilot YAML) to a program.
+
+    Raises :class:`SpecError` when the spec has errors and :class:`NpacError` for the outside world.
+    """
+    from npac.ir.canonical import digest
+
+    checked = _through(path, options, data, "settle")
+    program = _program(path, checked)
+    overrides = _overrides(options).as_data()
+    return Compiled(program, digest(program), checked, overrides, _catalog_digest(options, checked, path), options)
+
+
+def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) -> Manifest:
+    """Write a build of a compiled spec to the folder ``output`` and give its manifest.
+
+    With ``run_id`` the build holds the linked, final documents.  Raises :class:`NpacError` when it
+    cannot be linked or written; what was there before is then still whole.
+    """
+    from npac.build.errors import BuildError
+    from npac.build.writer import write_build
+    from npac.ir.errors import LinkError
+
+    options = compiled.options
+    link = link_record(options, run_id) if run_id is not None else None
+    try:
+        return write_build(
+            Path(output),
+            compiled.program,
+            spec_bytes=compiled.checked.data,
+            catalog_digest=compiled.catalog_digest,
+            overrides={name: value for name, value in compiled.overrides.items() if value},
+            options={"allow_new_vars": True} if options.allow_new_vars else {},
+            link=link,
+            pins=options.pins,
+            accelerators=options.accelerators,
+        )
+    except BuildError as error:
+        raise NpacError(str(error), remedy=error.remedy) from error
+    except LinkError as error:
+        raise NpacError(f"{compiled.checked.source.path} cannot be linked: {error}") from error
+
+
+def preview(compiled: Compiled, *, run_id: str | None = None) -> list[tuple[str, str]]:
+    """Give a title and the YAML text of each distinct document of a compiled spec.
+
+    Values that are still open are shown as ``<name>``; with ``run_id`` the documents are linked.
+    """
+    from npac.build.preview import preview as make
+    from npac.ir.errors import LinkError
+
+    options = compiled.options
+    try:
+        return make(compiled.program, link_record(options, run_id) if run_id is not None else None, options)
+    except LinkError as error:
+        raise NpacError(f"{compiled.checked.source.path} cannot be linked: {error}") from error
+
+
+def link_record(options: Options, run_id: str) -> LinkRecord:
+    """Give the link record of a preview for ``run_id``: what the options say, and no uid."""
+    from npac.ir.linking import LinkRecord
+
+    return LinkRecord(
+        _valid_run_id(run_id), pins=dict(options.pins or {}), accelerators=dict(options.accelerators or {})
+    )
+
+
+def plan(
+    path: PathLike,
+    options: Options = Options(),
+    *,
+    run_id: str = "RUN-ID",
+    assume: str | None = None,
+    decide: Mapping[str, Sequence[str]] | None = None,
+    data: bytes | None = None,
+) -> dict[str, Any]:
+    """Plan a spec: the steps and waves of one path, or the whole program.
+
+    ``assume`` is ``promote_checkpoint``, ``loop_back`` or ``default``; ``decide`` maps a gate (its
+    state, or its id) to the decisions that it gives, visit by visit, the last one repeated.  Without
+    either the whole program is given as ``nodes`` and ``edges``.  Raises like :func:`compile`, but
+    operator inputs may be empty.
+    """
+    from npac.ir.canonical import digest
+    from npac.ir.plan import graph_data, plan_data
+    from npac.ir.walk import walk
+
+    checked = _through(path, options, data, "lower")
+    program = _program(path, checked)
+    late = {"run.id": _valid_run_id(run_id)}
+    answer = {"workflow": program.workflow, "run_id": run_id, "assume": "", "digest": digest(program)}
+    if assume is None and not decide:
+        return {**answer, **graph_data(program, late)}
+    assumption = _assumption(program, assume)
+    answer["assume"] = assumption
+    path_nodes = walk(program, _decider(program, assumption, decide or {}))
+    return {**answer, **plan_data(program, path_nodes, late)}
+
+
+def run(
+    target: PathLike,
+    options: Options = Options(),
+    *,
+    run_id: str | None = None,
+    run_options: RunOptions | None = None,
+    engine: str = "local",
+    engine_options: Mapping[str, Any] | None = None,
+    ledger: str | None = None,
+    secrets: Sequence[str] = (),
+    progress: Progress | None = None,
+    handle_signals: bool = False,
+) -> RunResult:
+    """Run a spec, a build folder or raw SkyPilot YAML to its end, and give how it ended.
+
+    ``secrets`` are names of environment variables whose values the tasks get.  ``ledger`` is a
+    folder or URL for run ledgers.  Raises :class:`NpacError` (or :class:`SpecError`) when the run is
+    refused before anything is launched.
+    """
+    from npac import running
+
+    return running.run(
+        target,
+        options,
+        run_id=run_id,
+        run_options=run_options,
+        engine=engine,
+        engine_options=engine_options or {},
+        ledger=ledger,
+        secrets=secrets,
+        progress=progress,
+        handle_signals=handle_signals,
+    )
+
+
+def resume(
+    run_id: str,
+    *,
+    run_options: RunOptions | None = None,
+    engine_options: Mapping[str, Any] | None = None,
+    ledger: str | None = None,
+    secrets: Sequence[str] = (),
+    progress: Progress | None = None,
+    handle_signals: bool = False,
+) -> RunResult:
+    """Go on with a run from where its log says it is.  Raises :class:`NpacError` when it is refused."""
+    from npac import running
+
+    return running.resume(
+        run_id,
+        run_options=run_options,
+        engine_options=engine_options or {},
+        ledger=ledger,
+        secrets=secrets,
+        progress=progress,
+        handle_signals=handle_signals,
+    )
+
+
+def status(run_id: str, *, ledger: str | None = None) -> RunView:
+    """Give what a run's log says.  Raises :class:`NpacError` when it cannot be read."""
+    from npac import running
+
+    return running.status(run_id, ledger=ledger)
+
+
+def settings_for(path: PathLike, options: Options) -> tuple[Settings, Project | None, list[Diagnostic]]:
+    """Give the settings for one spec, its project, and what is wrong with the project's file."""
+    project, problems = project_for(os.fspath(path)) if options.use_project else (None, [])
+    catalogs = [*(project.catalogs if project is not None else ()), *options.catalogs]
+    settings = Settings(
+        settings_catalog(catalogs), _overrides(options), options.max_steps, options.max_nodes, options.pins or {}
+    )
+    return settings, project, problems
+
+
+def _through(path: PathLike, options: Options, data: bytes | None, until: str) -> Checked:
+    name = os.fspath(path)
+    content = read_bytes(name) if data is None else data
+    settings, project, problems = settings_for(name, options)
+    checked = check_bytes(name, content, settings, project=project, until=until)
+    checked.findings[:0] = problems
+    return checked
+
+
+def _program(path: PathLike, checked: Checked) -> Program:
+    if checked.raw and checked.sound:
+        from npac.backends.skypilot.raw import program_from_yaml
+
+        return program_from_yaml(checked.source.text, raw_name(os.fspath(path)))
+    unit = checked.unit
+    if not checked.sound or unit is None or unit.program is None:
+        raise SpecError(f"{os.fspath(path)} has errors", checked)
+    return unit.program
+
+
+def _catalog_digest(options: Options, checked: Checked, path: PathLike) -> str:
+    if checked.unit is not None:
+        found = checked.unit.settings.catalog.digest
+    else:
+        found = settings_for(path, options)[0].catalog.digest
+    return found.removeprefix("sha256:")
+
+
+def _pairs(given: Mapping[str, str] | Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    items = given.items() if isinstance(given, Mapping) else given
+    return tuple((str(key), str(value)) for key, value in items)
+
+
+def _overrides(options: Options) -> Overrides:
+    files = []
+    for path in options.config:
+        source, bad = decode(os.fspath(path), read_bytes(os.fspath(path)))
+        if bad is not None:
+            raise NpacError(f"{os.fspath(path)} is no UTF-8 text", remedy="Save it as UTF-8.")
+        files.append(source)
+    return Overrides(tuple(files), _pairs(options.sets), _pairs(options.vars), options.allow_new_vars)
+
+
+def parse_pair(text: str, option: str) -> tuple[str, str]:
+    """Split ``KEY=VALUE`` of an option.  Raises :class:`NpacError`."""
+    pair = split_pair(text)
+    if pair is None:
+        raise NpacError(f"{option} {text!r} is not KEY=VALUE", remedy=f"Write {option} key=value.")
+    return pair
+
+
+def _valid_run_id(run_id: str) -> str:
+    from npac.ir.verifier import valid_name
+
+    if not valid_name(run_id):
+        raise NpacError(
+            f"{run_id!r} cannot be a run id",
+            remedy="Use 1 to 96 letters, digits, '.', '_' and '-', the first a letter or digit.",
+        )
+    return run_id
+
+
+_ALIASES = {
+    "promote": "promote_checkpoint",
+    "promote_checkpoint": "promote_checkpoint",
+    "loop_back": "loop_back",
+    "loop_back_to_inner_loop": "loop_back",
+}
+
+
+def _assumption(program: Program, assume: str | None) -> str:
+    if assume is None or assume == "default":
+        return program.default_assumption
+    if assume not in _ALIASES:
+        raise NpacError(
+            f"{assume!r} is no decision", remedy="Assume promote_checkpoint, loop_back or default."
+        )
+    return _ALIASES[assume]
+
+
+def _decider(program: Program, assumption: str, decide: Mapping[str, Sequence[str]]) -> Any:
+    from npac.ir.program import Gate
+    from npac.ir.walk import assume as assume_all
+
+    gates = program.gates()
+    known = {gate.state for gate in gates} | {gate.id for gate in gates} | {f"{g.state}@{g.role}" for g in gates}
+    for name, decisions in decide.items():
+        if name not in known:
+            states = ", ".join(sorted({gate.state for gate in gates})) or "none"
+            raise NpacError(f"the program has no gate {name!r}", remedy=f"Its gates: {states}.")
+        for decision in decisions:
+            if decision not in _ALIASES:
+                raise NpacError(f"{decision!r} is no decision", remedy="Write promote_checkpoint or loop_back.")
+    visits: dict[str, int] = {}
+    rest = assume_all(assumption)
+
+    def answer(gate: Gate) -> str:
+        for name in (gate.id, f"{gate.state}@{gate.role}", gate.state):
+            decisions = decide.get(name)
+            if decisions:
+                at = visits.get(name, 0)
+                visits[name] = at + 1
+                return _ALIASES[decisions[min(at, len(decisions) - 1)]]
+        return rest(gate)
+
+    return answer
+
+

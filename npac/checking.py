@@ -1,0 +1,212 @@
+"""From a path to findings: reading, the passes, suppressions, and what the project selected."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from npac.catalog.model import Catalog
+from npac.diagnostics.codes import BY_NAME, CODES, finding
+from npac.diagnostics.collector import Collector, Policy
+from npac.diagnostics.diagnostic import Diagnostic, Severity
+from npac.errors import NpacError
+from npac.pipeline import Settings, Unit, run_passes
+from npac.project import Project, discover
+from npac.text.source import SourceFile, Span, decode
+from npac.text.yaml_nodes import Map, Node, Scalar, Seq, parse_yaml
+
+MAX_BYTES = 64 << 20
+_UNSILENCEABLE = ("NPA001", "NPA002", "NPA006", "NPA007", "NPA008")
+_SECRETS = frozenset(("secret-in-plain-text", "maybe-secret"))
+
+
+@dataclass(slots=True)
+class Checked:
+    """What checking one file gave.
+
+    ``unit`` holds the spec, its flow and, when asked for, its program; it is None for a file that
+    is raw SkyPilot YAML.  ``hidden`` are the places of secret values, which are never shown.
+    """
+
+    source: SourceFile
+    data: bytes
+    findings: list[Diagnostic]
+    unit: Unit | None = None
+    raw: bool = False
+    hidden: list[Span] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Say whether nothing at error level was found."""
+        return all(item.severity < Severity.ERROR for item in self.findings)
+
+
+def read_bytes(path: str) -> bytes:
+    """Read a spec's bytes (``-`` is standard input).  Raises :class:`NpacError`."""
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise NpacError(f"there is no file {path}", remedy="Check the path.") from None
+    except IsADirectoryError:
+        raise NpacError(
+            f"{path} is a folder, not a spec", remedy="Name the files in it, or run `npac check` without arguments."
+        ) from None
+    except OSError as error:
+        raise NpacError(f"{path} cannot be read: {error.strerror}", remedy="Mend its permissions.") from error
+    if len(data) > MAX_BYTES:
+        raise NpacError(f"{path} is larger than {MAX_BYTES >> 20} MiB", remedy="No spec is that large.")
+    return data
+
+
+def project_for(path: str) -> tuple[Project, list[Diagnostic]]:
+    """Find the project's configuration for a spec, from the spec's own folder upwards."""
+    folder = Path(path).parent if path != "-" else Path.cwd()
+    project, problems = discover(folder, codes=CODES)
+    found = []
+    for problem in problems:
+        text = _text_of(str(problem.path))
+        source = SourceFile(str(problem.path), text)
+        starts = source.line_starts
+        line = min(max(problem.line, 1), len(starts))
+        at = min(starts[line - 1] + max(problem.column - 1, 0), len(text))
+        found.append(finding("bad-project-config", problem.message, source.span(at, at), problem.help))
+    return project, found
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def check_bytes(
+    path: str, data: bytes, settings: Settings, *, project: Project | None = None, until: str = "check"
+) -> Checked:
+    """Run the passes up to ``until`` over one file's bytes and give what is to be reported."""
+    source, bad = decode(path, data)
+    if bad is not None:
+        message = "the bytes here are no UTF-8 text"
+        item = finding("unreadable-file", message, source.span(bad, bad + 1), "save the file as UTF-8")
+        return Checked(source, data, [item])
+    raw = _raw_findings(source)
+    if raw is not None:
+        return Checked(source, data, raw, raw=True)
+    unit = run_passes(source, settings, until=until)
+    hidden = [item.span for item in unit.findings if item.code.name in _SECRETS]
+    findings = Collector(_masked(unit.findings, hidden)).ordered()
+    if "npac:" in source.text:
+        findings = _suppressed(source, findings)
+    if project is not None:
+        findings = _policy(project).apply(findings)
+    return Checked(source, data, Collector(findings).ordered(), unit, hidden=hidden)
+
+
+def _policy(project: Project) -> Policy:
+    severity = {code: Severity[word.upper()] for code, word in project.severity.items()}
+    return Policy(project.select, project.ignore, severity, _UNSILENCEABLE)
+
+
+def _masked(findings: Sequence[Diagnostic], hidden: Sequence[Span]) -> list[Diagnostic]:
+    """Take secret values out of every message, whichever rule wrote it."""
+    values = {span.text.strip("'\"") for span in hidden}
+    values = {value for value in values if len(value) >= 4}
+    if not values:
+        return list(findings)
+
+    def clean(text: str) -> str:
+        for value in values:
+            text = text.replace(value, "***")
+        return text
+
+    return [
+        replace(
+            item,
+            message=clean(item.message),
+            help=clean(item.help),
+            fix=None if item.fix and any(value in edit.text for edit in item.fix.edits for value in values) else item.fix,
+        )
+        for item in findings
+    ]
+
+
+def _suppressed(source: SourceFile, findings: list[Diagnostic]) -> list[Diagnostic]:
+    from npac.diagnostics.suppress import find_suppressions, suppress
+
+    node, problems = parse_yaml(source)
+    end = min((problem.span.start for problem in problems), default=None) if node is None else None
+    spans = sorted({(scalar.start, scalar.end) for scalar in _scalars(node) if not scalar.aliased})
+    found = find_suppressions(source, spans, known=CODES, fixed=_UNSILENCEABLE, end=end)
+    return suppress(
+        findings, found, unused=BY_NAME["unused-suppression"], malformed=BY_NAME["malformed-suppression"]
+    )
+
+
+def _scalars(node: Node | None) -> Iterator[Scalar]:
+    stack = [node] if node is not None else []
+    seen: set[int] = set()
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Scalar):
+            yield top
+        elif isinstance(top, Seq) and id(top.items) not in seen:
+            seen.add(id(top.items))
+            stack.extend(top.items)
+        elif isinstance(top, Map) and id(top.entries) not in seen:
+            seen.add(id(top.entries))
+            for key, value in top.entries.values():
+                stack.extend((key, value))
+
+
+def looks_raw(source: SourceFile) -> bool:
+    """Say whether a text looks like raw SkyPilot YAML; a quick look that reads no YAML."""
+    head = source.text[:65536]
+    if "apiVersion" in head or "npa.workflow" in head:
+        return False
+    lines = {line.partition(":")[0] for line in head.splitlines() if line[:1].isalpha() and ":" in line}
+    if "states" in lines:
+        return False
+    return bool(lines & {"run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir"})
+
+
+def _raw_findings(source: SourceFile) -> list[Diagnostic] | None:
+    if not looks_raw(source):
+        return None
+    from npac.backends.skypilot.raw import RawError, program_from_yaml
+
+    try:
+        program_from_yaml(source.text, raw_name(source.path))
+    except RawError as error:
+        message = f"this looks like SkyPilot YAML, and npac cannot run it: {error}"
+        return [finding("not-a-spec", message, source.span(0, min(1, len(source.text))), "mend the file")]
+    return []
+
+
+def raw_name(path: str) -> str:
+    """Give a workflow name for a raw file: its stem, with what no name can hold replaced."""
+    stem = os.path.basename(path).partition(".")[0]
+    clean = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem)
+    return clean.lstrip("._-")[:96] or "task"
+
+
+def is_spec(data: bytes) -> bool:
+    """Say whether a YAML file found by discovery is an npac spec; a quick look at its text."""
+    return b"npa.workflow/" in data[:65536]
+
+
+def settings_catalog(catalogs: Sequence[str | os.PathLike[str]]) -> Catalog:
+    """Load the shipped catalog and the given ones.  Raises :class:`NpacError`."""
+    from npac.catalog import CatalogError, load_catalog
+
+    try:
+        return load_catalog([Path(path) for path in catalogs])
+    except CatalogError as error:
+        where = f"{error.path}:{error.line}:{error.column}" if error.line else str(error.path)
+        raise NpacError(error.message, remedy=error.remedy, where=where) from error

@@ -1,0 +1,26 @@
+"""``npac cancel``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from npac.cli.run import driver_options, place_options, take_driver, take_place
+
+
+@click.command()
+@click.argument("run_id")
+@click.option("--reason", default="", help="Why, for the log.")
+@driver_options
+@place_options
+def command(run_id: str, reason: str, **shared: Any) -> None:
+    """Cancel a run: its jobs are ended by id, and the run ends as cancelled (exit code 4)."""
+    from npac.cli.asking import carry_out
+    from npac.running import open_ledger
+    from npac.runtime.api import request_cancel
+
+    driver, place = take_driver(shared), take_place(shared)
+    ledger = open_ledger(run_id, place["ledger"])
+    request_cancel(ledger, reason)
+    carry_out(ledger, "the request to cancel", driver, place)

@@ -1,0 +1,29 @@
+"""``npac decide``."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+import click
+
+from npac.cli.run import driver_options, place_options, take_driver, take_place
+
+
+@click.command()
+@click.argument("run_id")
+@click.argument("gate")
+@click.argument("decision", type=click.Choice(["promote_checkpoint", "loop_back"]))
+@click.option("--reason", required=True, help="Why, for the log; a decision by hand is audited.")
+@driver_options
+@place_options
+def command(run_id: str, gate: str, decision: str, reason: str, **shared: Any) -> None:
+    """Give a blocked gate its decision, and go on."""
+    from npac.cli.asking import carry_out
+    from npac.running import open_ledger
+    from npac.runtime.api import request_decision
+
+    driver, place = take_driver(shared), take_place(shared)
+    ledger = open_ledger(run_id, place["ledger"])
+    request_decision(ledger, gate, decision, reason, by=getpass.getuser())
+    carry_out(ledger, "the decision", driver, place)

@@ -1,0 +1,32 @@
+"""``npac diff``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from npac.cli.options import spec_options, take_options
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@spec_options
+@click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output.")
+def command(a: str, b: str, format: str, **shared: Any) -> None:
+    """Compare two specs or builds by meaning: what will run differently (exit code 1 if anything)."""
+    from npac.build.diff import diff_programs, render
+    from npac.running import load_target
+
+    options = take_options(shared)
+    changes = diff_programs(load_target(a, options)[0], load_target(b, options)[0])
+    if format == "json":
+        import json
+
+        click.echo(json.dumps([asdict(change) for change in changes], indent=2, ensure_ascii=False))
+    else:
+        click.echo(render(changes).rstrip())
+    if changes:
+        raise SystemExit(1)

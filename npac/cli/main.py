@@ -1,0 +1,125 @@
+"""``npac``: the group of commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "check": ("npac.cli.check", "Check specs and show every fault with its place and remedy."),
+    "compile": ("npac.cli.compile", "Compile specs to SkyPilot YAML: to the screen, or to a build folder."),
+    "plan": ("npac.cli.plan", "Show the steps and waves of a spec, for assumed decisions or as a whole."),
+    "run": ("npac.cli.run", "Run a spec, a build or raw SkyPilot YAML to its end."),
+    "resume": ("npac.cli.resume", "Go on with a run; nothing that has finished runs again."),
+    "status": ("npac.cli.status", "Show where a run is."),
+    "logs": ("npac.cli.logs", "Show the logs of a run's jobs."),
+    "cancel": ("npac.cli.cancel", "Cancel a run and its jobs."),
+    "retry": ("npac.cli.retry", "Allow a failed run one more attempt, and go on."),
+    "decide": ("npac.cli.decide", "Give a blocked gate its decision, and go on."),
+    "runs": ("npac.cli.runs", "List runs, or verify a run's ledger."),
+    "events": ("npac.cli.events", "Show a run's event log."),
+    "why": ("npac.cli.why", "Explain in one paragraph why a run is where it is."),
+    "verify": ("npac.cli.verify", "Verify that a build is exactly what was compiled."),
+    "diff": ("npac.cli.diff", "Compare two specs or builds by meaning."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for, so that start-up stays short."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the commands in the order of use, not of the alphabet."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        from importlib import import_module
+
+        command: click.Command = import_module(entry[0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, suggesting the nearest one for a name that does not exist."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            from npac.syntax.nearest import nearest
+
+            near = nearest(args[0], COMMANDS) if args else []
+            if near:
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+            raise
+
+
+def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from npac._version import __version__
+
+        click.echo(f"npac {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+def main() -> None:
+    """Check, compile and run npa.workflow specs: typed pipelines on SkyPilot, fail-closed."""
+
+
+def entry(argv: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 findings, 2 usage or the outside world (run has more)."""
+    try:
+        code = main.main(args=argv, prog_name="npac", standalone_mode=False)
+    except click.exceptions.Exit as error:
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        code = 130
+    except BrokenPipeError:
+        # who read the output has left; nothing is wrong, and nothing more can be said
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as error:
+        click.echo(f"error: {error.strerror or error}{_file(error)}", err=True)
+        code = 2
+    except Exception as error:
+        code = _known(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _file(error: OSError) -> str:
+    return f": {error.filename}" if error.filename else ""
+
+
+def _known(error: Exception) -> int:
+    """Say what a known exception means; anything else is a fault of npac itself, and is raised."""
+    from npac.errors import NpacError
+
+    if not isinstance(error, NpacError):
+        raise error
+    checked: Any = getattr(error, "checked", None)
+    if checked is not None:
+        from npac.cli.show import show_findings
+
+        show_findings([checked], "text", None, err=True)
+        return 1
+    where = f"{error.where}: " if error.where else ""
+    click.echo(f"error: {where}{error.args[0]}", err=True)
+    if error.remedy:
+        click.echo(f"  help: {error.remedy}", err=True)
+    return 2

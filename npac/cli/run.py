@@ -1,0 +1,145 @@
+"""``npac run``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from npac.api import NpacError, run
+from npac.cli.options import link_options, spec_options, take_options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DRIVER_OPTIONS = (
+    click.option("--retries", type=click.IntRange(0), default=0, show_default=True, help="Payload failures forgiven, per wave."),
+    click.option(
+        "--max-infrastructure-recoveries",
+        type=click.IntRange(0),
+        default=1,
+        show_default=True,
+        help="Infrastructure failures forgiven, per wave.",
+    ),
+    click.option("--poll-seconds", type=click.FloatRange(0.05), default=1.0, show_default=True, help="Longest pause between looks at a job."),
+    click.option("--max-wait", type=click.FloatRange(0), default=0.0, help="Bound of one attempt at a wave, in seconds; 0 for none."),
+    click.option("--on-timeout", type=click.Choice(["cancel", "detach"]), default="cancel", show_default=True),
+    click.option("--on-interrupt", type=click.Choice(["ask", "cancel", "detach"]), default="ask", show_default=True),
+    click.option("--max-status-outage", type=click.FloatRange(0), default=900.0, show_default=True, help="Seconds an engine may be silent."),
+    click.option("--allow-shared-outputs", is_flag=True, help="Run although an unfinished run writes the same outputs."),
+)  # fmt: skip
+_PLACE_OPTIONS = (
+    click.option("--ledger", metavar="DIR", help="Folder of run ledgers; else NPAC_HOME or the state folder."),
+    click.option("--secret-env", "secrets", multiple=True, metavar="NAME", help="Give tasks this environment variable."),
+    click.option("--pretend", is_flag=True, help="Local engine: run commands that ask for images or GPUs without them."),
+    click.option("--slots", type=click.IntRange(1), help="Local engine: tasks at one time; else the number of CPUs."),
+)  # fmt: skip
+
+
+def driver_options(function: F) -> F:
+    """Add the options that say how a driver behaves."""
+    for option in reversed(_DRIVER_OPTIONS):
+        function = option(function)
+    return function
+
+
+def place_options(function: F) -> F:
+    """Add the options that say where a run's ledger, secrets and engine are."""
+    for option in reversed(_PLACE_OPTIONS):
+        function = option(function)
+    return function
+
+
+def take_driver(values: dict[str, Any]) -> Any:
+    """Take the driver's options out of a command's arguments."""
+    from npac.runtime.options import RunOptions
+
+    names = (
+        "retries", "max_infrastructure_recoveries", "poll_seconds", "max_wait", "on_timeout", "on_interrupt",
+        "max_status_outage", "allow_shared_outputs",
+    )  # fmt: skip
+    return RunOptions(**{name: values.pop(name) for name in names})
+
+
+def take_place(values: dict[str, Any]) -> dict[str, Any]:
+    """Take ledger, secrets and engine options out of a command's arguments."""
+    from npac.cli.project_defaults import ledger_of
+
+    engine: dict[str, Any] = {}
+    if values.pop("pretend", False):
+        engine["pretend"] = True
+    slots = values.pop("slots", None)
+    if slots is not None:
+        engine["slots"] = slots
+    return {
+        "ledger": values.pop("ledger", None) or ledger_of(),
+        "secrets": values.pop("secrets", ()),
+        "engine_options": engine,
+    }
+
+
+def finish(result: Any, ledger: str | None) -> None:
+    """Say how a run was left and exit with the code that belongs to it."""
+    from npac.api import status
+
+    click.echo(f"{result.run_id}: {result.state}" + (f": {result.reason}" if result.reason else ""))
+    if result.remedy:
+        click.echo(f"  next: {result.remedy}")
+    if result.state == "succeeded":
+        _artifacts(status(result.run_id, ledger=ledger))
+    raise SystemExit(result.exit_code)
+
+
+def _artifacts(view: Any) -> None:
+    records = list(view.records.values()) if isinstance(view.records, dict) else list(view.records)
+    if records:
+        click.echo("artifacts:")
+        for record in records:
+            click.echo(f"  {record.uri}  ({record.state})")
+
+
+@click.command()
+@click.argument("target")
+@spec_options
+@link_options
+@click.option("--run-id", metavar="ID", help="Id of the run; made from the workflow's name and the time if left out.")
+@click.option("--engine", default="local", show_default=True, help="Where jobs run.")
+@driver_options
+@place_options
+@click.option("--plan-only", is_flag=True, help="Plan and stop, as `npac plan` does.")
+@click.option("--runtime", is_flag=True, hidden=True, help="Accepted and without effect: there is one runtime.")
+@click.option("--assume-decision", "assume", metavar="DECISION", help="Only with --plan-only.")
+def command(
+    target: str, run_id: str | None, engine: str, plan_only: bool, runtime: bool, assume: str | None, **shared: Any
+) -> None:
+    """Run a spec, a build or raw SkyPilot YAML to its end.
+
+    Exit codes: 0 succeeded, 1 failed, 3 blocked, 4 cancelled, 2 usage or refused before anything was
+    launched, 130 interrupted.
+    """
+    if assume is not None and not plan_only:
+        raise NpacError(
+            "--assume-decision is for previews only; a run takes only decisions that were really made",
+            remedy="Use npac plan, or leave the option out.",
+        )
+    options = take_options(shared)
+    driver = take_driver(shared)
+    place = take_place(shared)
+    if plan_only:
+        from npac.cli.plan import show_plan
+
+        show_plan(target, options, run_id or "RUN-ID", assume)
+        return
+    from npac.cli.progress import Lines
+
+    result = run(
+        target,
+        options,
+        run_id=run_id,
+        run_options=driver,
+        engine=engine,
+        progress=Lines(),
+        handle_signals=True,
+        **place,
+    )
+    finish(result, place["ledger"])

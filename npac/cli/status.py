@@ -1,0 +1,67 @@
+"""``npac status``."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+import click
+
+from npac.api import status
+from npac.cli.project_defaults import ledger_of
+
+
+@click.command()
+@click.argument("run_id")
+@click.option("--json", "as_json", is_flag=True, help="Print all that the log says, as JSON.")
+@click.option("--watch", is_flag=True, help="Show it again at every change until the run has ended.")
+@click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
+def command(run_id: str, as_json: bool, watch: bool, ledger: str | None) -> None:
+    """Show where a run is, from its log alone; whether a driver is alive is shown as far as it is known."""
+    from npac.running import open_ledger
+
+    root = ledger or ledger_of()
+    book = open_ledger(run_id, root)
+    shown = ""
+    while True:
+        view = status(run_id, ledger=root)
+        text = _json(view) if as_json else _text(view, book.holder())
+        if text != shown:
+            click.echo(text)
+            shown = text
+        if not watch or view.ended:
+            return
+        time.sleep(1)
+
+
+def _json(view: Any) -> str:
+    import json
+
+    data = dataclasses.asdict(view)
+    data["triggers"] = [dict(value) for value in data["triggers"].values()]
+    data["checked"] = sorted(data["checked"])
+    return json.dumps(data, indent=2, ensure_ascii=False, default=list)
+
+
+def _text(view: Any, holder: Any) -> str:
+    lines = [f"{view.run_id}: {view.state}" + (f": {view.reason}" if view.reason else "")]
+    lines.append(f"  workflow {view.workflow}, engine {view.engine.get('name', '?')}, begun {view.created}")
+    if not view.ended and holder is not None:
+        alive = "none" if holder["released"] else {"alive": "alive", "dead": "dead"}.get(holder["liveness"], "unknown")
+        lines.append(f"  driver: {alive}")
+    for wave in view.waves.values():
+        attempt = f", attempt {wave.last.number}" if wave.last.number > 1 else ""
+        jobs = [
+            f"job {launch.job.id if launch.job is not None else launch.job_id or '?'} {launch.status or 'unknown'}"
+            for launch in wave.last.launches.values()
+        ]
+        lines.append(f"  {wave.number:>4}  {wave.node}  {wave.state}{attempt}  {'; '.join(jobs)}".rstrip())
+        if wave.last.reason:
+            lines.append(f"        {wave.last.reason}")
+    for decision in view.decisions.values():
+        given = " (by hand)" if decision.given else ""
+        lines.append(f"     ?  {decision.node}  {decision.decision}{given}")
+    if view.remedy:
+        lines.append(f"  next: {view.remedy}")
+    return "\n".join(lines)

@@ -1,0 +1,271 @@
+"""Runs: a target compiled and linked, an engine and a ledger chosen, and the driver let go.
+
+This is where the runtime, which knows no back end, and the SkyPilot back end meet.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import secrets as random_secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from npac.backends.skypilot import documents
+from npac.errors import NpacError
+from npac.ir.errors import LinkError
+from npac.ir.linking import LinkRecord, link_program
+from npac.ir.program import Program, Wave
+from npac.ir.verifier import valid_name
+from npac.launch.ports import Engine, EngineError
+from npac.ledger.ports import LedgerError, RunLedger
+from npac.ledger.root import LedgerRoot, default_root
+from npac.ledger.stores import store_for
+from npac.runtime import api as runtime
+from npac.runtime.view import RunView
+from npac.runtime.options import RunOptions, RunResult
+from npac.runtime.progress import Progress, Silent
+from npac.runtime.signals import NoInterrupts, caught
+
+MAX_RUN_ID = 96
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn what the layers below raise into the API's own exception."""
+    try:
+        yield
+    except runtime.Refused as error:
+        raise NpacError(str(error), remedy=_sentence(error.remedy)) from error
+    except LedgerError as error:
+        raise NpacError(f"the run's ledger: {error}", remedy=_sentence(error.remedy)) from error
+    except EngineError as error:
+        raise NpacError(f"the engine: {error}", remedy=_sentence(error.remedy)) from error
+    except LinkError as error:
+        raise NpacError(f"the program cannot be linked: {error}") from error
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text[:1].upper() + text[1:] if text and not text.startswith("npac") else text
+
+
+def ledger_root(url: str | None) -> LedgerRoot:
+    """Give the root of run ledgers: the one named, else ``runs`` in npac's state folder."""
+    with plain_errors():
+        return LedgerRoot(url) if url else LedgerRoot(str(default_root() / "runs"))
+
+
+def open_ledger(run_id: str, url: str | None) -> RunLedger:
+    """Open the ledger of a run.  Raises :class:`NpacError` when there is none."""
+    with plain_errors():
+        return ledger_root(url).open(run_id)
+
+
+def make_engine(name: str, options: Mapping[str, Any]) -> Engine:
+    """Make an engine; the local one keeps its state in npac's own folder unless told otherwise."""
+    from npac import engines
+
+    given = dict(options)
+    with plain_errors():
+        if name == "local":
+            given.setdefault("root", default_root() / "engines" / "local")
+            given["root"] = Path(given["root"])
+        return engines.create(name, given)
+
+
+def new_run_id(workflow: str) -> str:
+    """Make a run id from the workflow's name, the time (UTC) and four random hex digits."""
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
+    tail = f"-{stamp}-{random_secrets.token_hex(2)}"
+    return workflow[: MAX_RUN_ID - len(tail)] + tail
+
+
+def run(
+    target: str | os.PathLike[str],
+    options: Any,
+    *,
+    run_id: str | None,
+    run_options: RunOptions | None,
+    engine: str,
+    engine_options: Mapping[str, Any],
+    ledger: str | None,
+    secrets: Sequence[str],
+    progress: Progress | None,
+    handle_signals: bool,
+) -> RunResult:
+    """Run a spec, a build or raw SkyPilot YAML; see :func:`npac.api.run`."""
+    values = secret_values(secrets)
+    program, blobs, pins, accelerators = load_target(target, options)
+    name = run_id or new_run_id(program.workflow or "run")
+    if not valid_name(name):
+        raise NpacError(
+            f"{name!r} cannot be a run id",
+            remedy="Use 1 to 96 letters, digits, '.', '_' and '-', the first a letter or digit.",
+        )
+    link = LinkRecord(
+        name,
+        run_uid=random_secrets.token_hex(16),
+        endpoint_url=_endpoint(),
+        source_uri=os.environ.get("NPA_SRC_S3_URI", ""),
+        pins=pins,
+        accelerators=accelerators,
+    )
+    with plain_errors():
+        link_program(program, link)
+    place = make_engine(engine, engine_options)
+    _demand_engine(program, place)
+    root = ledger_root(ledger)
+    with plain_errors():
+        book = root.create(name)
+        others = [root.open(other) for other in root.runs() if other != name]
+        with _interrupts(handle_signals) as interrupts:
+            world = runtime.World(
+                place,
+                store_for,
+                _renderer(program, link),
+                secrets=values,
+                progress=progress or Silent(),
+                interrupts=interrupts,
+            )
+            return runtime.start_run(
+                book, world, program, link, run_options, blobs=blobs, others=lambda: others, driver=_driver()
+            )
+
+
+def resume(
+    run_id: str,
+    *,
+    run_options: RunOptions | None,
+    engine_options: Mapping[str, Any],
+    ledger: str | None,
+    secrets: Sequence[str],
+    progress: Progress | None,
+    handle_signals: bool,
+) -> RunResult:
+    """Go on with a run; see :func:`npac.api.resume`."""
+    with plain_errors():
+        book = ledger_root(ledger).open(run_id)
+        stored = runtime.load(book)
+        names = sorted({*secrets, *(str(name) for name in stored.view.secrets)})
+        values = secret_values(names, missing_ok=True)
+        place = make_engine(str(stored.view.engine["name"]), engine_options)
+        with _interrupts(handle_signals) as interrupts:
+            world = runtime.World(
+                place,
+                store_for,
+                _renderer(stored.program, stored.link),
+                secrets=values,
+                progress=progress or Silent(),
+                interrupts=interrupts,
+            )
+            return runtime.resume_run(book, world, run_options, driver=_driver())
+
+
+def status(run_id: str, *, ledger: str | None) -> RunView:
+    """Give what a run's log says; see :func:`npac.api.status`."""
+    with plain_errors():
+        return runtime.run_view(ledger_root(ledger).open(run_id))
+
+
+def load_target(
+    target: str | os.PathLike[str], options: Any
+) -> tuple[Program, dict[str, bytes], dict[str, str], dict[str, str]]:
+    """Give the program of a spec or a build, what is stored with its run, pins and accelerator remaps."""
+    from npac import api
+
+    path = Path(target)
+    pins = dict(options.pins or {})
+    accelerators = dict(options.accelerators or {})
+    if path.is_dir():
+        from npac.build.errors import BuildError
+        from npac.build.manifest import FILE
+        from npac.build.reader import read_build, read_link, read_spec
+
+        try:
+            manifest, program = read_build(path)
+            spec = read_spec(path, manifest)
+            link = read_link(path, manifest)
+            blobs = {"spec": spec, "manifest": (path / FILE).read_bytes()}
+        except BuildError as error:
+            raise NpacError(str(error), remedy=error.remedy) from error
+        except OSError as error:
+            raise NpacError(f"{path} cannot be read: {error.strerror}", remedy="Compile again.") from error
+        if link is not None:
+            pins = {**link.pins, **pins}
+            accelerators = {**link.accelerators, **accelerators}
+        pins = {**manifest.options.get("pins", {}), **pins}
+        accelerators = {**manifest.options.get("accelerators", {}), **accelerators}
+        return program, blobs, pins, accelerators
+    compiled = api.compile(target, options)
+    return compiled.program, {"spec": compiled.checked.data}, pins, accelerators
+
+
+def secret_values(names: Sequence[str], *, missing_ok: bool = False) -> dict[str, str]:
+    """Give the values of secrets from the environment.  Raises :class:`NpacError` listing all that lack."""
+    missing = [name for name in names if not os.environ.get(name)]
+    if missing and not missing_ok:
+        raise NpacError(
+            f"no value is set for the secrets {', '.join(missing)}",
+            remedy="Export them in the environment; --secret-env takes names, never values.",
+        )
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def _renderer(program: Program, link: LinkRecord) -> runtime.Render:
+    def render(
+        wave: Wave, members: tuple[int, ...], values: runtime.LaunchValues
+    ) -> Sequence[Mapping[str, Any]]:
+        posted = replace(wave, batches=(members,))
+        trees = documents.unlinked(program, posted, 0)
+        launch = documents.LaunchValues(
+            attempt=values.attempt, fence=values.number, launch_id=values.launch_id, number=values.number
+        )
+        return documents.link_documents(trees, link, launch)
+
+    return render
+
+
+def _demand_engine(program: Program, engine: Engine) -> None:
+    """Refuse, before anything is written, what the engine cannot run."""
+    with plain_errors():
+        capabilities = engine.capabilities()
+    if capabilities.limits.get("pretend"):
+        return
+    needs = []
+    if not capabilities.images:
+        needs += [f"{step.state} asks for the image {step.image}" for step in program.steps if step.image]
+    if not capabilities.accelerators:
+        needs += [
+            f"{step.state} asks for {step.profile['accelerators']}"
+            for step in program.steps
+            if step.profile.get("accelerators")
+        ]
+    if needs:
+        more = f" (and {len(needs) - 3} more)" if len(needs) > 3 else ""
+        raise NpacError(
+            f"the engine {capabilities.name} runs plain processes on this machine: {'; '.join(needs[:3])}{more}",
+            remedy="Use an engine that has them, or --pretend to run the commands without.",
+        )
+
+
+def _endpoint() -> str:
+    return os.environ.get("AWS_ENDPOINT_URL_S3", "") or os.environ.get("AWS_ENDPOINT_URL", "")
+
+
+def _driver() -> dict[str, Any]:
+    from npac._version import __version__
+
+    return {"npac": __version__}
+
+
+@contextmanager
+def _interrupts(handle: bool) -> Iterator[Any]:
+    if not handle:
+        yield NoInterrupts()
+        return
+    with caught() as interrupts:
+        yield interrupts
