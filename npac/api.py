@@ -9,26 +9,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npac.checking import Checked, check_bytes, project_for, raw_name, read_bytes, settings_catalog
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.errors import NpacError
+from npac.flow.flow import MAX_STEPS
 from npac.flow.overrides import Overrides, split_pair
 from npac.pipeline import MAX_NODES, Settings
-from npac.flow.flow import MAX_STEPS
-from npac.text.source import SourceFile, decode
+from npac.text.source import decode
 
 if TYPE_CHECKING:
     from npac.build.manifest import Manifest
     from npac.ir.linking import LinkRecord
-    from npac.ir.program import Program
+    from npac.ir.program import Node, Program
     from npac.project import Project
-    from npac.runtime.view import RunView
     from npac.runtime.options import RunOptions, RunResult
     from npac.runtime.progress import Progress
+    from npac.runtime.view import RunView
+    from npac.spectest.model import Case
+    from npac.spectest.run import FileResult
+    from npac.spectest.walking import Refused, Sound
 
 __all__ = [
     "Checked",
@@ -36,16 +37,20 @@ __all__ = [
     "Diagnostic",
     "NpacError",
     "Options",
+    "Planned",
     "Severity",
     "SpecError",
     "build",
     "check",
     "compile",
+    "load",
     "plan",
+    "planned",
     "preview",
     "resume",
     "run",
     "status",
+    "test",
 ]
 
 PathLike = str | os.PathLike[str]
@@ -59,8 +64,7 @@ class SpecError(NpacError):
         self.checked = checked
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What a compilation depends on besides the spec: overrides, catalogs, bounds, link options.
 
     ``vars`` and ``sets`` map config keys to values; ``config`` names overlay files.  ``pins`` maps
@@ -77,12 +81,19 @@ class Options:
     max_nodes: int = MAX_NODES
     pins: Mapping[str, str] | None = None
     accelerators: Mapping[str, str] | None = None
+    select: Sequence[str] = ()
+    """Codes, or beginnings of codes, that are reported; empty for all.  Goes before the project's."""
+    ignore: Sequence[str] = ()
+    """Codes that are not reported, besides those that the project ignores."""
     use_project: bool = True
     """Look for ``npac.toml`` or ``[tool.npac]`` from the spec's folder upwards."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+DEFAULTS = Options()
+"""Nothing overridden, nothing added."""
+
+
+class Compiled(NamedTuple):
     """A compiled spec.
 
     ``digest`` is the program's sha256 in hex, ``catalog_digest`` that of its catalogs.
@@ -101,7 +112,37 @@ class Compiled:
         return self.checked.findings
 
 
-def check(path: PathLike, options: Options = Options(), *, data: bytes | None = None) -> Checked:
+class Planned(NamedTuple):
+    """A spec's program, and the path that was chosen through it.
+
+    ``assume`` is the assumption as it was understood.  ``path`` are the nodes walked, from the entry
+    to the end; None when no decision was assumed, which means the whole program.
+    """
+
+    program: Program
+    checked: Checked
+    run_id: str
+    assume: str = ""
+    path: tuple[Node, ...] | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """Give the plan as data: ``steps`` and ``waves`` of the path, else ``nodes`` and ``edges``."""
+        from npac.ir.canonical import digest
+        from npac.ir.plan import graph_data, plan_data
+
+        late = {"run.id": self.run_id}
+        answer = {
+            "workflow": self.program.workflow,
+            "run_id": self.run_id,
+            "assume": self.assume,
+            "digest": digest(self.program),
+        }
+        if self.path is None:
+            return {**answer, **graph_data(self.program, late)}
+        return {**answer, **plan_data(self.program, self.path, late)}
+
+
+def check(path: PathLike, options: Options = DEFAULTS, *, data: bytes | None = None) -> Checked:
     """Check one spec and give its findings.
 
     ``data`` are the spec's bytes when they are not to be read from ``path``.  Raises
@@ -111,7 +152,7 @@ def check(path: PathLike, options: Options = Options(), *, data: bytes | None = 
     return _through(path, options, data, "check")
 
 
-def compile(path: PathLike, options: Options = Options(), *, data: bytes | None = None) -> Compiled:
+def compile(path: PathLike, options: Options = DEFAULTS, *, data: bytes | None = None) -> Compiled:
     """Compile one spec (or raw SkyPilot YAML) to a program.
 
     Raises :class:`SpecError` when the spec has errors and :class:`NpacError` for the outside world.
@@ -121,7 +162,9 @@ def compile(path: PathLike, options: Options = Options(), *, data: bytes | None 
     checked = _through(path, options, data, "settle")
     program = _program(path, checked)
     overrides = _overrides(options).as_data()
-    return Compiled(program, digest(program), checked, overrides, _catalog_digest(options, checked, path), options)
+    return Compiled(
+        program, digest(program), checked, overrides, _catalog_digest(options, checked, path), options
+    )
 
 
 def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) -> Manifest:
@@ -130,6 +173,8 @@ def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) ->
     With ``run_id`` the build holds the linked, final documents.  Raises :class:`NpacError` when it
     cannot be linked or written; what was there before is then still whole.
     """
+    from pathlib import Path
+
     from npac.build.errors import BuildError
     from npac.build.writer import write_build
     from npac.ir.errors import LinkError
@@ -180,7 +225,7 @@ def link_record(options: Options, run_id: str) -> LinkRecord:
 
 def plan(
     path: PathLike,
-    options: Options = Options(),
+    options: Options = DEFAULTS,
     *,
     run_id: str = "RUN-ID",
     assume: str | None = None,
@@ -194,25 +239,64 @@ def plan(
     either the whole program is given as ``nodes`` and ``edges``.  Raises like :func:`compile`, but
     operator inputs may be empty.
     """
-    from npac.ir.canonical import digest
-    from npac.ir.plan import graph_data, plan_data
+    return planned(path, options, run_id=run_id, assume=assume, decide=decide, data=data).as_data()
+
+
+def planned(
+    path: PathLike,
+    options: Options = DEFAULTS,
+    *,
+    run_id: str = "RUN-ID",
+    assume: str | None = None,
+    decide: Mapping[str, Sequence[str]] | None = None,
+    data: bytes | None = None,
+) -> Planned:
+    """Plan like :func:`plan`, and give the program and the chosen nodes themselves."""
     from npac.ir.walk import walk
 
     checked = _through(path, options, data, "lower")
     program = _program(path, checked)
-    late = {"run.id": _valid_run_id(run_id)}
-    answer = {"workflow": program.workflow, "run_id": run_id, "assume": "", "digest": digest(program)}
+    _valid_run_id(run_id)
     if assume is None and not decide:
-        return {**answer, **graph_data(program, late)}
+        return Planned(program, checked, run_id)
     assumption = _assumption(program, assume)
-    answer["assume"] = assumption
-    path_nodes = walk(program, _decider(program, assumption, decide or {}))
-    return {**answer, **plan_data(program, path_nodes, late)}
+    nodes = walk(program, _decider(program, assumption, decide or {}))
+    return Planned(program, checked, run_id, assumption, tuple(nodes))
+
+
+def test(path: PathLike, *, select: Sequence[str] = ()) -> FileResult:
+    """Run the cases of one test file (``x.test.yaml``) and give how each ended.
+
+    ``select`` keeps the cases whose ``path::name`` holds each of its texts.  Raises
+    :class:`NpacError` when the file cannot be read.
+    """
+    from npac.spectest.run import run_file
+
+    return run_file(os.fspath(path), _compile_case, select)
+
+
+def _compile_case(spec: str, case: Case) -> Sound | Refused:
+    from npac.spectest.walking import Sound, refused
+
+    options = Options(
+        vars=case.vars,
+        sets=case.sets,
+        config=case.config,
+        catalogs=case.catalogs,
+        allow_new_vars=case.allow_new_vars,
+        pins=dict(case.pins),
+        accelerators=dict(case.accelerators),
+    )
+    try:
+        compiled = compile(spec, options)
+    except SpecError as error:
+        return refused(error.checked)
+    return Sound(compiled.program, compiled.checked, link_record(options, case.run_id))
 
 
 def run(
     target: PathLike,
-    options: Options = Options(),
+    options: Options = DEFAULTS,
     *,
     run_id: str | None = None,
     run_options: RunOptions | None = None,
@@ -234,6 +318,7 @@ def run(
     return running.run(
         target,
         options,
+        compile=_compile_target,
         run_id=run_id,
         run_options=run_options,
         engine=engine,
@@ -243,6 +328,18 @@ def run(
         progress=progress,
         handle_signals=handle_signals,
     )
+
+
+def load(target: PathLike, options: Options = DEFAULTS) -> Program:
+    """Give the program of a spec, a build folder or raw SkyPilot YAML.  Raises like :func:`compile`."""
+    from npac import running
+
+    return running.load_target(target, options, _compile_target)[0]
+
+
+def _compile_target(target: PathLike, options: Options) -> tuple[Program, bytes]:
+    compiled = compile(target, options)
+    return compiled.program, compiled.checked.data
 
 
 def resume(
@@ -281,7 +378,11 @@ def settings_for(path: PathLike, options: Options) -> tuple[Settings, Project | 
     project, problems = project_for(os.fspath(path)) if options.use_project else (None, [])
     catalogs = [*(project.catalogs if project is not None else ()), *options.catalogs]
     settings = Settings(
-        settings_catalog(catalogs), _overrides(options), options.max_steps, options.max_nodes, options.pins or {}
+        settings_catalog(catalogs),
+        _overrides(options),
+        options.max_steps,
+        options.max_nodes,
+        options.pins or {},
     )
     return settings, project, problems
 
@@ -290,6 +391,15 @@ def _through(path: PathLike, options: Options, data: bytes | None, until: str) -
     name = os.fspath(path)
     content = read_bytes(name) if data is None else data
     settings, project, problems = settings_for(name, options)
+    if options.select or options.ignore:
+        import dataclasses
+        from pathlib import Path
+
+        from npac.project import Project
+
+        base = project if project is not None else Project(Path.cwd())
+        select = tuple(options.select) or base.select
+        project = dataclasses.replace(base, select=select, ignore=(*base.ignore, *options.ignore))
     checked = check_bytes(name, content, settings, project=project, until=until)
     checked.findings[:0] = problems
     return checked
@@ -371,14 +481,18 @@ def _decider(program: Program, assumption: str, decide: Mapping[str, Sequence[st
     from npac.ir.walk import assume as assume_all
 
     gates = program.gates()
-    known = {gate.state for gate in gates} | {gate.id for gate in gates} | {f"{g.state}@{g.role}" for g in gates}
+    known = (
+        {gate.state for gate in gates} | {gate.id for gate in gates} | {f"{g.state}@{g.role}" for g in gates}
+    )
     for name, decisions in decide.items():
         if name not in known:
             states = ", ".join(sorted({gate.state for gate in gates})) or "none"
             raise NpacError(f"the program has no gate {name!r}", remedy=f"Its gates: {states}.")
         for decision in decisions:
             if decision not in _ALIASES:
-                raise NpacError(f"{decision!r} is no decision", remedy="Write promote_checkpoint or loop_back.")
+                raise NpacError(
+                    f"{decision!r} is no decision", remedy="Write promote_checkpoint or loop_back."
+                )
     visits: dict[str, int] = {}
     rest = assume_all(assumption)
 
@@ -392,5 +506,3 @@ def _decider(program: Program, assumption: str, decide: Mapping[str, Sequence[st
         return rest(gate)
 
     return answer
-
-

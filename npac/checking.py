@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from npac.catalog.model import Catalog
 from npac.diagnostics.codes import BY_NAME, CODES, finding
@@ -14,16 +13,21 @@ from npac.diagnostics.collector import Collector, Policy
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.errors import NpacError
 from npac.pipeline import Settings, Unit, run_passes
-from npac.project import Project, discover
 from npac.text.source import SourceFile, Span, decode
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq, parse_yaml
 
+if TYPE_CHECKING:
+    from npac.project import Project
+
 MAX_BYTES = 64 << 20
 _UNSILENCEABLE = ("NPA001", "NPA002", "NPA006", "NPA007", "NPA008")
+_RAW_KEYS = frozenset(
+    ("run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir")
+)
+_SPEC_KEYS = frozenset(("apiVersion", "kind", "metadata", "states", "initial"))
 _SECRETS = frozenset(("secret-in-plain-text", "maybe-secret"))
 
 
-@dataclass(slots=True)
 class Checked:
     """What checking one file gave.
 
@@ -31,12 +35,24 @@ class Checked:
     is raw SkyPilot YAML.  ``hidden`` are the places of secret values, which are never shown.
     """
 
-    source: SourceFile
-    data: bytes
-    findings: list[Diagnostic]
-    unit: Unit | None = None
-    raw: bool = False
-    hidden: list[Span] = field(default_factory=list)
+    __slots__ = ("data", "findings", "hidden", "raw", "source", "unit")
+
+    def __init__(
+        self,
+        source: SourceFile,
+        data: bytes,
+        findings: list[Diagnostic],
+        unit: Unit | None = None,
+        *,
+        raw: bool = False,
+        hidden: Sequence[Span] = (),
+    ) -> None:
+        self.source = source
+        self.data = data
+        self.findings = findings
+        self.unit = unit
+        self.raw = raw
+        self.hidden = list(hidden)
 
     @property
     def sound(self) -> bool:
@@ -55,7 +71,8 @@ def read_bytes(path: str) -> bytes:
         raise NpacError(f"there is no file {path}", remedy="Check the path.") from None
     except IsADirectoryError:
         raise NpacError(
-            f"{path} is a folder, not a spec", remedy="Name the files in it, or run `npac check` without arguments."
+            f"{path} is a folder, not a spec",
+            remedy="Name the files in it, or run `npac check` without arguments.",
         ) from None
     except OSError as error:
         raise NpacError(f"{path} cannot be read: {error.strerror}", remedy="Mend its permissions.") from error
@@ -64,9 +81,13 @@ def read_bytes(path: str) -> bytes:
     return data
 
 
-def project_for(path: str) -> tuple[Project, list[Diagnostic]]:
-    """Find the project's configuration for a spec, from the spec's own folder upwards."""
-    folder = Path(path).parent if path != "-" else Path.cwd()
+def project_for(path: str) -> tuple[Project | None, list[Diagnostic]]:
+    """Find the project's configuration for a spec, from the spec's own folder upwards; None without one."""
+    folder = os.path.abspath(os.path.dirname(path) if path != "-" else "")
+    if not _may_be_configured(folder):
+        return None, []
+    from npac.project import discover
+
     project, problems = discover(folder, codes=CODES)
     found = []
     for problem in problems:
@@ -77,6 +98,19 @@ def project_for(path: str) -> tuple[Project, list[Diagnostic]]:
         at = min(starts[line - 1] + max(problem.column - 1, 0), len(text))
         found.append(finding("bad-project-config", problem.message, source.span(at, at), problem.help))
     return project, found
+
+
+def _may_be_configured(folder: str) -> bool:
+    """Say whether a configuration file stands in or above a folder; most checks need no more than this."""
+    while True:
+        if os.path.lexists(os.path.join(folder, "npac.toml")):
+            return True
+        if os.path.lexists(os.path.join(folder, "pyproject.toml")):
+            return True
+        above = os.path.dirname(folder)
+        if above == folder:
+            return False
+        folder = above
 
 
 def _text_of(path: str) -> str:
@@ -127,11 +161,12 @@ def _masked(findings: Sequence[Diagnostic], hidden: Sequence[Span]) -> list[Diag
         return text
 
     return [
-        replace(
-            item,
+        item._replace(
             message=clean(item.message),
             help=clean(item.help),
-            fix=None if item.fix and any(value in edit.text for edit in item.fix.edits for value in values) else item.fix,
+            fix=None
+            if item.fix and any(value in edit.text for edit in item.fix.edits for value in values)
+            else item.fix,
         )
         for item in findings
     ]
@@ -166,14 +201,10 @@ def _scalars(node: Node | None) -> Iterator[Scalar]:
 
 
 def looks_raw(source: SourceFile) -> bool:
-    """Say whether a text looks like raw SkyPilot YAML; a quick look that reads no YAML."""
+    """Say whether a text looks like raw SkyPilot YAML: a quick look at its top-level keys."""
     head = source.text[:65536]
-    if "apiVersion" in head or "npa.workflow" in head:
-        return False
-    lines = {line.partition(":")[0] for line in head.splitlines() if line[:1].isalpha() and ":" in line}
-    if "states" in lines:
-        return False
-    return bool(lines & {"run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir"})
+    keys = {line.partition(":")[0] for line in head.splitlines() if line[:1].isalpha() and ":" in line}
+    return bool(keys & _RAW_KEYS) and not keys & _SPEC_KEYS
 
 
 def _raw_findings(source: SourceFile) -> list[Diagnostic] | None:
@@ -196,14 +227,13 @@ def raw_name(path: str) -> str:
     return clean.lstrip("._-")[:96] or "task"
 
 
-def is_spec(data: bytes) -> bool:
-    """Say whether a YAML file found by discovery is an npac spec; a quick look at its text."""
-    return b"npa.workflow/" in data[:65536]
-
-
 def settings_catalog(catalogs: Sequence[str | os.PathLike[str]]) -> Catalog:
     """Load the shipped catalog and the given ones.  Raises :class:`NpacError`."""
     from npac.catalog import CatalogError, load_catalog
+
+    if not catalogs:
+        return load_catalog()
+    from pathlib import Path
 
     try:
         return load_catalog([Path(path) for path in catalogs])

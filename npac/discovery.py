@@ -1,56 +1,166 @@
-"""Finding the specs below a folder."""
+"""Finding the specs below a folder, as git sees it, and telling specs from other YAML."""
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
-from npac.checking import is_spec
-from npac.project import discover
+from npac.project import Project, discover
 
 _ENDINGS = (".yaml", ".yml")
-_SKIPPED = frozenset((".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", "build", "dist"))
+_TEST_ENDINGS = (".test.yaml",)
+_LOOKED_AT = 1 << 20
+
+# Where there is no .gitignore to say it: what no one keeps specs in.
+_SKIPPED = frozenset((".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox"))
+
+# Inside a hook these point git at one repository, whichever folder it is asked about.
+_HOOK_VARIABLES = frozenset(
+    (
+        "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+        "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_LITERAL_PATHSPECS",
+        "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
+    )
+)  # fmt: skip
+
+_FIRST_LINE = re.compile(rb"^([ \t]*)(?![ \t#%\r\n])(?!---|\.\.\.)(.)", re.MULTILINE)
+_DECORATION = rb"(?:[&!]\S+\s+)*[\"']?"
 
 
 def find_specs(folder: str) -> list[str]:
-    """Give the npac specs below ``folder``, sorted; other YAML, and what git ignores, is passed over."""
-    project, _ = discover(folder)
-    paths = _git_files(folder)
-    if paths is None:
-        paths = list(_walk(folder))
-    found = []
-    for path in sorted(paths):
-        if not path.endswith(_ENDINGS) or project.excludes(path):
+    """Give the npac specs below ``folder``, sorted.
+
+    Passed over are other YAML, what git ignores, what the project excludes, whatever a symbolic link
+    leads to, and repositories inside this one.
+    """
+    return [path for path in _files(folder, _ENDINGS) if _reads_as_spec(path)]
+
+
+def find_tests(folder: str) -> list[str]:
+    """Give the test files of specs below ``folder``, sorted; passed over is what find_specs passes over."""
+    return list(_files(folder, _TEST_ENDINGS))
+
+
+def is_spec(data: bytes) -> bool:
+    """Say whether a YAML file is an npac spec, by a quick look at its keys at the left.
+
+    It is one when some key's value begins with ``npa.workflow``; and, whatever became of that key,
+    when it is of ``kind: Workflow`` and has ``states``.
+    """
+    data = data[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")
+    first = _FIRST_LINE.search(data)
+    if first is None:
+        return False
+    if first[2] == b"{":
+        return b"npa.workflow/" in data
+    margin = b"^" + first[1]
+    if b"npa.workflow" in data and _search(
+        margin + rb"[\w\"'.-]+\s*:\s+" + _DECORATION + rb"npa\.workflow\b", data
+    ):
+        return True
+    return _search(margin + rb"[\"']?states[\"']?\s*:", data) and _search(
+        margin + rb"[\"']?kind[\"']?\s*:\s+" + _DECORATION + rb"Workflow\b(?!\s*:)", data
+    )
+
+
+def excluded(path: str, seen: dict[str, Project] | None = None) -> bool:
+    """Say whether the project that a file belongs to excludes it.
+
+    ``seen`` keeps the projects that were found, by folder, for the next call.
+    """
+    folder = os.path.dirname(path)
+    known = {} if seen is None else seen
+    if folder not in known:
+        known[folder] = discover(folder or ".")[0]
+    return known[folder].excludes(path)
+
+
+def _search(pattern: bytes, data: bytes) -> bool:
+    return re.search(pattern, data, re.MULTILINE) is not None
+
+
+def _reads_as_spec(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            return is_spec(stream.read(_LOOKED_AT))
+    except OSError:
+        return False
+
+
+def _files(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
+    """Give the plain files below a folder that are neither ignored nor excluded."""
+    outer = discover(folder)[0]
+    seen = {folder: outer}
+    plain: dict[str, bool] = {folder: True, "": True}
+    for path in sorted(_named(folder, endings)):
+        if outer.excludes(path) or not _is_plain_folder(os.path.dirname(path), plain):
             continue
         try:
-            with open(path, "rb") as stream:
-                head = stream.read(65536)
+            kind = os.lstat(path).st_mode
         except OSError:
-            continue
-        if is_spec(head):
-            found.append(path)
-    return found
+            continue  # in git's index, and no longer there
+        if stat.S_ISREG(kind) and not excluded(path, seen):
+            yield path
 
 
-def _git_files(folder: str) -> list[str] | None:
-    """Give tracked and untracked-not-ignored files, or None where git cannot say."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.yaml", "*.yml"],
-            capture_output=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
+def _is_plain_folder(folder: str, known: dict[str, bool]) -> bool:
+    """Say whether no symbolic link stands between the searched folder and this one."""
+    if folder not in known:
+        known[folder] = not os.path.islink(folder) and _is_plain_folder(os.path.dirname(folder), known)
+    return known[folder]
+
+
+def _named(folder: str, endings: tuple[str, ...]) -> set[str]:
+    names = _git_names(folder, endings)
+    if names is None or (not names and _is_ignored(folder)):
+        return set(_walk(folder, endings))
+    return names
+
+
+def _git_names(folder: str, endings: tuple[str, ...]) -> set[str] | None:
+    """Give tracked files, and others that are not ignored; None where git cannot say."""
+    patterns = [f"*{ending}" for ending in endings]
+    done = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns)
+    if done is None or done.returncode != 0:
         return None
-    names = [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
     prefix = "" if folder in (".", "") else folder
-    return [os.path.join(prefix, name) for name in names]
+    return {os.path.join(prefix, os.fsdecode(name)) for name in done.stdout.split(b"\0") if name}
 
 
-def _walk(folder: str) -> Iterator[str]:
+def _is_ignored(folder: str) -> bool:
+    """Say whether git ignores the folder itself: who names it wants to see what is in it."""
+    done = _git(folder, "check-ignore", "--quiet", ".")
+    return done is not None and done.returncode == 0
+
+
+def _git(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
+    environment = {name: value for name, value in os.environ.items() if name not in _HOOK_VARIABLES}
+    # A file system monitor is a program that the repository names: looking at files must start none.
+    command = ["git", "-c", "core.fsmonitor=false", "-C", folder, *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, check=False, env=environment)
+    except OSError:
+        return None
+
+
+def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
+    """Walk a folder that is in no repository; those that are found below it are read as git sees them."""
     for here, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        for name in sorted(files):
-            path = os.path.join(here, name)
-            yield os.path.normpath(path) if folder in (".", "") else path
+        inside = []
+        for name in folders:
+            path = os.path.normpath(os.path.join(here, name))
+            if name in _SKIPPED or os.path.islink(path):
+                continue
+            names = _git_names(path, endings) if Path(path, ".git").exists() else None
+            if names is None:
+                inside.append(name)
+            else:
+                yield from names
+        folders[:] = inside
+        for name in files:
+            if name.endswith(endings):
+                yield os.path.normpath(os.path.join(here, name))

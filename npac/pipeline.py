@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from npac.catalog.model import Catalog
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import MAX_STEPS, Flow, build_flow
 from npac.flow.overrides import Overrides
-from npac.ir.program import Program
 from npac.rules import RULES
 from npac.syntax.ast import Spec
 from npac.syntax.spec_parser import parse_spec
 from npac.text.source import SourceFile
 
+if TYPE_CHECKING:
+    from npac.ir.program import Program
+
 MAX_NODES = 250_000
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """All that a compilation depends on besides the spec's text."""
 
     catalog: Catalog
     overrides: Overrides = Overrides()
     max_steps: int = MAX_STEPS
     max_nodes: int = MAX_NODES
-    pins: Mapping[str, str] = field(default_factory=dict)
+    pins: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(slots=True)
 class Unit:
     """One spec on its way through the passes; each pass fills in its part and adds findings."""
 
-    source: SourceFile
-    settings: Settings
-    spec: Spec | None = None
-    flow: Flow | None = None
-    program: Program | None = None
-    findings: list[Diagnostic] = field(default_factory=list)
+    __slots__ = ("findings", "flow", "program", "settings", "source", "spec")
+
+    def __init__(self, source: SourceFile, settings: Settings) -> None:
+        self.source = source
+        self.settings = settings
+        self.spec: Spec | None = None
+        self.flow: Flow | None = None
+        self.program: Program | None = None
+        self.findings: list[Diagnostic] = []
 
     @property
     def sound(self) -> bool:

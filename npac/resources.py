@@ -1,7 +1,7 @@
-"""Grammars and schemas that ship with npac.
+"""Grammars, schemas and rule pages that ship with npac.
 
-They live in the repository's ``grammar/`` and ``schemas/``; a built wheel carries the same files as
-``npac/_grammar`` and ``npac/_schemas``.
+They live in the repository's ``grammar/``, ``schemas/`` and ``docs/rules/``; a built wheel carries the
+same files as ``npac/_grammar``, ``npac/_schemas`` and ``npac/_rules``.
 """
 
 from __future__ import annotations
@@ -29,6 +29,14 @@ def schema_text(name: str) -> str:
     Raises ResourceError when there is no such schema.
     """
     return _read("_schemas", "schemas", name)
+
+
+def rule_text(code: str) -> str:
+    """Give the page about the code ``code`` (``"NPA302"``), in Markdown.
+
+    Raises ResourceError when there is no such page.
+    """
+    return _read("_rules", "docs/rules", f"{code}.md")
 
 
 def _read(installed: str, checkout: str, name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import os
 import secrets as random_secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,12 +25,16 @@ from npac.ledger.ports import LedgerError, RunLedger
 from npac.ledger.root import LedgerRoot, default_root
 from npac.ledger.stores import store_for
 from npac.runtime import api as runtime
-from npac.runtime.view import RunView
 from npac.runtime.options import RunOptions, RunResult
 from npac.runtime.progress import Progress, Silent
 from npac.runtime.signals import NoInterrupts, caught
+from npac.runtime.view import RunView
 
 MAX_RUN_ID = 96
+
+PathLike = str | os.PathLike[str]
+Compile = Callable[[PathLike, Any], tuple[Program, bytes]]
+"""Compiles a spec with the caller's options: gives its program and its bytes."""
 
 
 @contextmanager
@@ -85,9 +89,10 @@ def new_run_id(workflow: str) -> str:
 
 
 def run(
-    target: str | os.PathLike[str],
+    target: PathLike,
     options: Any,
     *,
+    compile: Compile,
     run_id: str | None,
     run_options: RunOptions | None,
     engine: str,
@@ -99,7 +104,7 @@ def run(
 ) -> RunResult:
     """Run a spec, a build or raw SkyPilot YAML; see :func:`npac.api.run`."""
     values = secret_values(secrets)
-    program, blobs, pins, accelerators = load_target(target, options)
+    program, blobs, pins, accelerators = load_target(target, options, compile)
     name = run_id or new_run_id(program.workflow or "run")
     if not valid_name(name):
         raise NpacError(
@@ -172,11 +177,9 @@ def status(run_id: str, *, ledger: str | None) -> RunView:
 
 
 def load_target(
-    target: str | os.PathLike[str], options: Any
+    target: PathLike, options: Any, compile: Compile
 ) -> tuple[Program, dict[str, bytes], dict[str, str], dict[str, str]]:
     """Give the program of a spec or a build, what is stored with its run, pins and accelerator remaps."""
-    from npac import api
-
     path = Path(target)
     pins = dict(options.pins or {})
     accelerators = dict(options.accelerators or {})
@@ -200,8 +203,8 @@ def load_target(
         pins = {**manifest.options.get("pins", {}), **pins}
         accelerators = {**manifest.options.get("accelerators", {}), **accelerators}
         return program, blobs, pins, accelerators
-    compiled = api.compile(target, options)
-    return compiled.program, {"spec": compiled.checked.data}, pins, accelerators
+    program, spec = compile(target, options)
+    return program, {"spec": spec}, pins, accelerators
 
 
 def secret_values(names: Sequence[str], *, missing_ok: bool = False) -> dict[str, str]:
@@ -247,7 +250,8 @@ def _demand_engine(program: Program, engine: Engine) -> None:
     if needs:
         more = f" (and {len(needs) - 3} more)" if len(needs) > 3 else ""
         raise NpacError(
-            f"the engine {capabilities.name} runs plain processes on this machine: {'; '.join(needs[:3])}{more}",
+            f"the engine {capabilities.name} runs plain processes on this machine: "
+            f"{'; '.join(needs[:3])}{more}",
             remedy="Use an engine that has them, or --pretend to run the commands without.",
         )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(NamedTuple):
     """One entry of the catalog.
 
     ``argv`` is a template: each word may hold ``{{config.KEY}}`` and other tokens.  ``image`` is the
@@ -25,12 +27,12 @@ class Tool:
     image: str = ""
     image_key: str = ""
     secrets: tuple[str, ...] = ()
-    env: dict[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = _NOTHING
     interpreters: tuple[str, ...] = ()
     pip_extra: str = ""
     pip_requirements: tuple[tuple[str, str], ...] = ()
     drop_when_empty: frozenset[str] = frozenset()
-    config_defaults: dict[str, str] = field(default_factory=dict)
+    config_defaults: Mapping[str, str] = _NOTHING
     contract: str = ""
     multi_node_mode: str = ""
     shard_activation: str = ""
@@ -40,8 +42,7 @@ class Tool:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Eula:
+class Eula(NamedTuple):
     """Licence terms that software asks to be accepted by environment.
 
     Beside the tools that name them, the terms hold for an image whose repository ends in one of
@@ -54,8 +55,7 @@ class Eula:
     pod_env_prefixes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(NamedTuple):
     """The tools, images (key to reference) and licence terms that a spec may rely on.
 
     ``digest`` is ``sha256:`` and 64 hex digits over the merged content: two catalogs that say the
@@ -65,7 +65,7 @@ class Catalog:
     tools: Mapping[str, Tool]
     images: Mapping[str, str]
     digest: str
-    eulas: Mapping[str, Eula] = field(default_factory=dict)
+    eulas: Mapping[str, Eula] = MappingProxyType({})
 
     def get(self, name: str) -> Tool | None:
         """Give the tool called ``name``, or None."""

@@ -9,7 +9,9 @@ import click
 
 from npac.api import Checked, NpacError, Options, check
 from npac.cli.options import spec_options, take_options
-from npac.cli.show import failed, show_findings
+from npac.cli.show import failed, show_findings, show_statistics
+from npac.diagnostics.codes import CODES
+from npac.diagnostics.diagnostic import Severity
 
 
 @click.command()
@@ -22,26 +24,74 @@ from npac.cli.show import failed, show_findings
     show_default=True,
     help="How findings are shown.",
 )
-@click.option("--color/--no-color", default=None, help="Use colour; else NO_COLOR, FORCE_COLOR, then the terminal.")
+@click.option(
+    "--color/--no-color", default=None, help="Use colour; else NO_COLOR, FORCE_COLOR, then the terminal."
+)
 @click.option("--strict", is_flag=True, help="Let warnings fail the check too.")
-@click.option("--stdin-filename", metavar="PATH", help="Name to show for a spec read from standard input (-).")
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="Only these codes, or beginnings of codes (NPA3)."
+)
+@click.option("--ignore", multiple=True, metavar="CODES", help="Not these codes, or beginnings of codes.")
+@click.option(
+    "--severity",
+    "least",
+    type=click.Choice(["note", "warning", "error"]),
+    default="note",
+    show_default=True,
+    help="Least severity that is shown.",
+)
+@click.option("--statistics", is_flag=True, help="Count findings by code instead of showing each.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--fix", is_flag=True, help="Mend what can be mended safely, in the files.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option(
+    "--stdin-filename", metavar="PATH", help="Name to show for a spec read from standard input (-)."
+)
 def command(
-    paths: tuple[str, ...], format: str, color: bool | None, strict: bool, stdin_filename: str | None, **shared: Any
+    paths: tuple[str, ...],
+    format: str,
+    color: bool | None,
+    strict: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    least: str,
+    statistics: bool,
+    exit_zero: bool,
+    fix: bool,
+    diff: bool,
+    stdin_filename: str | None,
+    **shared: Any,
 ) -> None:
     """Check specs and show every fault with its place and remedy.
 
     PATHS are specs, folders, or - for standard input; without any, the specs below this folder are
     found. Exit codes: 0 clean, 1 findings, 2 usage or a file that cannot be read.
     """
-    options = take_options(shared)
+    options = take_options(shared)._replace(select=_codes(select), ignore=_codes(ignore))
     results, unread = _check_all(paths, options, stdin_filename)
-    show_findings(results, format, color)
+    if fix or diff:
+        from npac.cli.mending import mend
+
+        results = [mend(item, options, write=fix and not diff, color=color) for item in results]
+    if statistics:
+        show_statistics(results, Severity[least.upper()])
+    elif not diff:
+        show_findings(results, format, color, least=Severity[least.upper()])
     for message in unread:
         click.echo(f"error: {message}", err=True)
     if unread:
         raise SystemExit(2)
-    if failed(results, strict=strict or _strict_project(results, options)):
+    if not exit_zero and failed(results, strict=strict or _strict_project(results, options)):
         raise SystemExit(1)
+
+
+def _codes(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Split lists at commas and see that each entry begins some code."""
+    found = tuple(code.strip() for item in given for code in item.split(",") if code.strip())
+    for code in found:
+        if not any(known.startswith(code) for known in CODES):
+            raise click.UsageError(f"{code!r} is no code and no beginning of one; codes look like NPA302")
+    return found
 
 
 def _check_all(
@@ -63,18 +113,24 @@ def _check_all(
 
 
 def _expand(paths: tuple[str, ...]) -> list[str]:
-    from npac.discovery import find_specs
-
-    if not paths:
-        return find_specs(".")
     found: list[str] = []
-    for path in paths:
-        found.extend(find_specs(path) if path != "-" and os.path.isdir(path) else [path])
+    for path in paths or (".",):
+        if path != "-" and os.path.isdir(path):
+            from npac.discovery import find_specs
+
+            found.extend(find_specs(path))
+        else:
+            found.append(path)
     return found
 
 
 def _strict_project(results: list[Checked], options: Options) -> bool:
     from npac.checking import project_for
 
-    folders = {os.path.dirname(item.source.path) for item in results}
-    return options.use_project and any(project_for(os.path.join(folder, "x"))[0].strict for folder in folders)
+    if not options.use_project:
+        return False
+    projects = [
+        project_for(path)[0]
+        for path in {os.path.join(os.path.dirname(one.source.path), "-x") for one in results}
+    ]
+    return any(project is not None and project.strict for project in projects)

@@ -62,4 +62,3 @@ def _demand_distinct(compiled: list[tuple[str, Compiled]], output: str | None) -
                 f"{other} and {spec} are both called {item.program.workflow}, and would share one folder",
                 remedy="Compile them one by one, each with its own -o.",
             )
-

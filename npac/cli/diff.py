@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from npac.api import load
 from npac.cli.options import spec_options, take_options
 
 
@@ -14,14 +15,15 @@ from npac.cli.options import spec_options, take_options
 @click.argument("a")
 @click.argument("b")
 @spec_options
-@click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output.")
+@click.option(
+    "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+)
 def command(a: str, b: str, format: str, **shared: Any) -> None:
     """Compare two specs or builds by meaning: what will run differently (exit code 1 if anything)."""
     from npac.build.diff import diff_programs, render
-    from npac.running import load_target
 
     options = take_options(shared)
-    changes = diff_programs(load_target(a, options)[0], load_target(b, options)[0])
+    changes = diff_programs(load(a, options), load(b, options))
     if format == "json":
         import json
 

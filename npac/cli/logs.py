@@ -18,13 +18,15 @@ from npac.cli.project_defaults import ledger_of
 @click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
 def command(run_id: str, state: str | None, follow: bool, ledger: str | None) -> None:
     """Show the logs of a run's jobs, of one STATE (or wave number, or node) where it is given."""
-    from npac.running import plain_errors, make_engine
+    from npac.running import make_engine, plain_errors
 
     view = status(run_id, ledger=ledger or ledger_of())
     jobs = _jobs(view, state)
     if not jobs:
         where = f" of {state}" if state else ""
-        known = ", ".join(sorted({name for wave in view.waves.values() for name in wave.states})) or "none yet"
+        known = (
+            ", ".join(sorted({name for wave in view.waves.values() for name in wave.states})) or "none yet"
+        )
         raise NpacError(f"run {run_id} has no jobs{where}", remedy=f"States that have run: {known}.")
     engine = make_engine(view.engine["name"], {})
     for title, job, task in jobs:

@@ -12,6 +12,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("npac.cli.check", "Check specs and show every fault with its place and remedy."),
     "compile": ("npac.cli.compile", "Compile specs to SkyPilot YAML: to the screen, or to a build folder."),
     "plan": ("npac.cli.plan", "Show the steps and waves of a spec, for assumed decisions or as a whole."),
+    "test": ("npac.cli.test", "Run the tests of specs: what must run for which decisions."),
     "run": ("npac.cli.run", "Run a spec, a build or raw SkyPilot YAML to its end."),
     "resume": ("npac.cli.resume", "Go on with a run; nothing that has finished runs again."),
     "status": ("npac.cli.status", "Show where a run is."),
@@ -22,8 +23,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("npac.cli.runs", "List runs, or verify a run's ledger."),
     "events": ("npac.cli.events", "Show a run's event log."),
     "why": ("npac.cli.why", "Explain in one paragraph why a run is where it is."),
+    "explain": ("npac.cli.explain", "Explain a code: what it means, an example, and what to do instead."),
     "verify": ("npac.cli.verify", "Verify that a build is exactly what was compiled."),
     "diff": ("npac.cli.diff", "Compare two specs or builds by meaning."),
+    "schema": ("npac.cli.schema", "Print the JSON Schema of specs, for editors."),
 }
 
 
@@ -72,8 +75,12 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+)
 def main() -> None:
     """Check, compile and run npa.workflow specs: typed pipelines on SkyPilot, fail-closed."""
 

@@ -14,21 +14,37 @@ from npac.pipeline import MAX_NODES
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SPEC_OPTIONS = (
-    click.option("--var", "variables", multiple=True, metavar="KEY=VALUE", help="Override a config key with data."),
+    click.option(
+        "--var", "variables", multiple=True, metavar="KEY=VALUE", help="Override a config key with data."
+    ),
     click.option(
         "--set", "sets", multiple=True, metavar="KEY=TEMPLATE", help="Override a config key; tokens are read."
     ),
     click.option(
-        "--config", "config_files", multiple=True, metavar="FILE", help="Lay a YAML file of config over the spec's."
+        "--config",
+        "config_files",
+        multiple=True,
+        metavar="FILE",
+        help="Lay a YAML file of config over the spec's.",
     ),
     click.option("--catalog", "catalogs", multiple=True, metavar="FILE", help="Add a tool catalog."),
-    click.option("--allow-new-vars", is_flag=True, help="Let overrides name config keys that nothing declares."),
-    click.option("--max-steps", type=click.IntRange(1), default=MAX_STEPS, show_default=True, help="Longest walk."),
-    click.option("--max-nodes", type=click.IntRange(1), default=MAX_NODES, show_default=True, help="Largest program."),
+    click.option(
+        "--allow-new-vars", is_flag=True, help="Let overrides name config keys that nothing declares."
+    ),
+    click.option(
+        "--max-steps", type=click.IntRange(1), default=MAX_STEPS, show_default=True, help="Longest walk."
+    ),
+    click.option(
+        "--max-nodes", type=click.IntRange(1), default=MAX_NODES, show_default=True, help="Largest program."
+    ),
 )
 _LINK_OPTIONS = (
     click.option(
-        "--pin", "pins", multiple=True, metavar="IMAGE=REF@sha256:…", help="Use a digest for an image, as written."
+        "--pin",
+        "pins",
+        multiple=True,
+        metavar="IMAGE=REF@sha256:…",
+        help="Use a digest for an image, as written.",
     ),
     click.option(
         "--accelerator", "accelerators", multiple=True, metavar="FROM=TO[:N]", help="Use another accelerator."

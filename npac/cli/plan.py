@@ -20,8 +20,12 @@ from npac.cli.options import spec_options, take_options
     metavar="DECISION",
     help="Assume promote_checkpoint, loop_back or default at every gate.",
 )
-@click.option("--decide", "decisions", multiple=True, metavar="GATE=D1,D2", help="Decisions of one gate, by visit.")
-@click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output.")
+@click.option(
+    "--decide", "decisions", multiple=True, metavar="GATE=D1,D2", help="Decisions of one gate, by visit."
+)
+@click.option(
+    "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+)
 def command(
     spec: str, run_id: str, assume: str | None, decisions: tuple[str, ...], format: str, **shared: Any
 ) -> None:
@@ -58,7 +62,9 @@ def _decide(items: tuple[str, ...]) -> dict[str, list[str]]:
     for item in items:
         gate, equals, text = item.partition("=")
         if not equals or not gate or not text:
-            raise NpacError(f"--decide {item!r} is not GATE=DECISION", remedy="Write --decide refine=loop_back,promote.")
+            raise NpacError(
+                f"--decide {item!r} is not GATE=DECISION", remedy="Write --decide refine=loop_back,promote."
+            )
         found[gate] = text.split(",")
     return found
 
@@ -66,7 +72,7 @@ def _decide(items: tuple[str, ...]) -> dict[str, list[str]]:
 def _path(data: dict[str, Any]) -> None:
     click.echo(_head(data) + (f", assuming {data['assume']}" if data["assume"] else ""))
     steps = iter(data["steps"])
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for number, wave in enumerate(data["waves"], 1):
         members = [next(steps) for _ in wave["states"]]
         title = wave["group"] or members[0]["node"]
@@ -97,7 +103,7 @@ def _program(data: dict[str, Any]) -> None:
     leads: dict[str, list[tuple[str, str]]] = {}
     for edge in data["edges"]:
         leads.setdefault(edge["from"], []).append((edge["decision"], edge["to"]))
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for node in data["nodes"]:
         to = leads.get(node["id"], [])
         if node["kind"] == "wave":
@@ -105,7 +111,14 @@ def _program(data: dict[str, Any]) -> None:
             rows.append((str(node["number"]), node["id"], f"-> {to[0][1]}", what))
         elif node["kind"] == "gate":
             for index, (decision, follow) in enumerate(to):
-                rows.append(("?" if index == 0 else "", node["id"] if index == 0 else "", f"{decision} -> {follow}", ""))
+                rows.append(
+                    (
+                        "?" if index == 0 else "",
+                        node["id"] if index == 0 else "",
+                        f"{decision} -> {follow}",
+                        "",
+                    )
+                )
             rows.append(("", f"    reads {node['uri']}", "", ""))
         else:
             rows.append((".", node["id"], "", ""))

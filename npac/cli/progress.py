@@ -35,7 +35,9 @@ class Lines:
     def job_changed(self, wave: WaveView, launch: LaunchView) -> None:
         """Tell that a job was attached or has changed its status."""
         job = launch.job.id if launch.job is not None else launch.job_id
-        reason = f": {launch.reason}" if launch.reason and launch.status not in ("SUCCEEDED", "RUNNING") else ""
+        reason = (
+            f": {launch.reason}" if launch.reason and launch.status not in ("SUCCEEDED", "RUNNING") else ""
+        )
         self._say(f"  job {job} {launch.status or 'attached'}{reason}")
 
     def wave_ended(self, wave: WaveView) -> None:
@@ -65,6 +67,8 @@ class Lines:
         """Ask what Ctrl-C means; without a terminal to ask on, detach."""
         if not sys.stdin.isatty():
             return "detach"
-        click.echo("\nCancel the run's jobs, detach and leave them running, or go on? [c/d/g] ", err=True, nl=False)
+        click.echo(
+            "\nCancel the run's jobs, detach and leave them running, or go on? [c/d/g] ", err=True, nl=False
+        )
         answer = sys.stdin.readline().strip().lower()[:1]
         return {"c": "cancel", "g": "continue"}.get(answer, "detach")

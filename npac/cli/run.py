@@ -13,7 +13,13 @@ from npac.cli.options import link_options, spec_options, take_options
 F = TypeVar("F", bound=Callable[..., Any])
 
 _DRIVER_OPTIONS = (
-    click.option("--retries", type=click.IntRange(0), default=0, show_default=True, help="Payload failures forgiven, per wave."),
+    click.option(
+        "--retries",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Payload failures forgiven, per wave.",
+    ),
     click.option(
         "--max-infrastructure-recoveries",
         type=click.IntRange(0),
@@ -21,19 +27,56 @@ _DRIVER_OPTIONS = (
         show_default=True,
         help="Infrastructure failures forgiven, per wave.",
     ),
-    click.option("--poll-seconds", type=click.FloatRange(0.05), default=1.0, show_default=True, help="Longest pause between looks at a job."),
-    click.option("--max-wait", type=click.FloatRange(0), default=0.0, help="Bound of one attempt at a wave, in seconds; 0 for none."),
-    click.option("--on-timeout", type=click.Choice(["cancel", "detach"]), default="cancel", show_default=True),
-    click.option("--on-interrupt", type=click.Choice(["ask", "cancel", "detach"]), default="ask", show_default=True),
-    click.option("--max-status-outage", type=click.FloatRange(0), default=900.0, show_default=True, help="Seconds an engine may be silent."),
-    click.option("--allow-shared-outputs", is_flag=True, help="Run although an unfinished run writes the same outputs."),
-)  # fmt: skip
+    click.option(
+        "--poll-seconds",
+        type=click.FloatRange(0.05),
+        default=1.0,
+        show_default=True,
+        help="Longest pause between looks at a job.",
+    ),
+    click.option(
+        "--max-wait",
+        type=click.FloatRange(0),
+        default=0.0,
+        help="Bound of one attempt at a wave, in seconds; 0 for none.",
+    ),
+    click.option(
+        "--on-timeout", type=click.Choice(["cancel", "detach"]), default="cancel", show_default=True
+    ),
+    click.option(
+        "--on-interrupt", type=click.Choice(["ask", "cancel", "detach"]), default="ask", show_default=True
+    ),
+    click.option(
+        "--max-status-outage",
+        type=click.FloatRange(0),
+        default=900.0,
+        show_default=True,
+        help="Seconds an engine may be silent.",
+    ),
+    click.option(
+        "--allow-shared-outputs", is_flag=True, help="Run although an unfinished run writes the same outputs."
+    ),
+)
 _PLACE_OPTIONS = (
-    click.option("--ledger", metavar="DIR", help="Folder of run ledgers; else NPAC_HOME or the state folder."),
-    click.option("--secret-env", "secrets", multiple=True, metavar="NAME", help="Give tasks this environment variable."),
-    click.option("--pretend", is_flag=True, help="Local engine: run commands that ask for images or GPUs without them."),
-    click.option("--slots", type=click.IntRange(1), help="Local engine: tasks at one time; else the number of CPUs."),
-)  # fmt: skip
+    click.option(
+        "--ledger", metavar="DIR", help="Folder of run ledgers; else NPAC_HOME or the state folder."
+    ),
+    click.option(
+        "--secret-env",
+        "secrets",
+        multiple=True,
+        metavar="NAME",
+        help="Give tasks this environment variable.",
+    ),
+    click.option(
+        "--pretend", is_flag=True, help="Local engine: run commands that ask for images or GPUs without them."
+    ),
+    click.option(
+        "--slots",
+        type=click.IntRange(1),
+        help="Local engine: tasks at one time; else the number of CPUs.",
+    ),
+)
 
 
 def driver_options(function: F) -> F:
@@ -102,15 +145,25 @@ def _artifacts(view: Any) -> None:
 @click.argument("target")
 @spec_options
 @link_options
-@click.option("--run-id", metavar="ID", help="Id of the run; made from the workflow's name and the time if left out.")
+@click.option(
+    "--run-id", metavar="ID", help="Id of the run; made from the workflow's name and the time if left out."
+)
 @click.option("--engine", default="local", show_default=True, help="Where jobs run.")
 @driver_options
 @place_options
 @click.option("--plan-only", is_flag=True, help="Plan and stop, as `npac plan` does.")
-@click.option("--runtime", is_flag=True, hidden=True, help="Accepted and without effect: there is one runtime.")
+@click.option(
+    "--runtime", is_flag=True, hidden=True, help="Accepted and without effect: there is one runtime."
+)
 @click.option("--assume-decision", "assume", metavar="DECISION", help="Only with --plan-only.")
 def command(
-    target: str, run_id: str | None, engine: str, plan_only: bool, runtime: bool, assume: str | None, **shared: Any
+    target: str,
+    run_id: str | None,
+    engine: str,
+    plan_only: bool,
+    runtime: bool,
+    assume: str | None,
+    **shared: Any,
 ) -> None:
     """Run a spec, a build or raw SkyPilot YAML to its end.
 

@@ -48,14 +48,18 @@ def _text(view: Any, holder: Any) -> str:
     lines = [f"{view.run_id}: {view.state}" + (f": {view.reason}" if view.reason else "")]
     lines.append(f"  workflow {view.workflow}, engine {view.engine.get('name', '?')}, begun {view.created}")
     if not view.ended and holder is not None:
-        alive = "none" if holder["released"] else {"alive": "alive", "dead": "dead"}.get(holder["liveness"], "unknown")
+        alive = (
+            "none"
+            if holder["released"]
+            else {"alive": "alive", "dead": "dead"}.get(holder["liveness"], "unknown")
+        )
         lines.append(f"  driver: {alive}")
     for wave in view.waves.values():
         attempt = f", attempt {wave.last.number}" if wave.last.number > 1 else ""
-        jobs = [
-            f"job {launch.job.id if launch.job is not None else launch.job_id or '?'} {launch.status or 'unknown'}"
-            for launch in wave.last.launches.values()
-        ]
+        jobs = []
+        for launch in wave.last.launches.values():
+            number = launch.job.id if launch.job is not None else launch.job_id or "?"
+            jobs.append(f"job {number} {launch.status or 'unknown'}")
         lines.append(f"  {wave.number:>4}  {wave.node}  {wave.state}{attempt}  {'; '.join(jobs)}".rstrip())
         if wave.last.reason:
             lines.append(f"        {wave.last.reason}")

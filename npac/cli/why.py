@@ -20,5 +20,7 @@ def command(run_id: str, wave: str | None, ledger: str | None) -> None:
     try:
         click.echo(why(view, wave or ""))
     except KeyError:
-        known = ", ".join(f"{item.number} {item.node}" for item in list(view.waves.values())[:8]) or "none yet"
+        known = (
+            ", ".join(f"{item.number} {item.node}" for item in list(view.waves.values())[:8]) or "none yet"
+        )
         raise NpacError(f"run {run_id} has no wave {wave!r}", remedy=f"Its waves so far: {known}.") from None

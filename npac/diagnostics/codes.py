@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from npac.diagnostics.credentials import redacted
 from npac.diagnostics.diagnostic import Code, Diagnostic, Fix, Related, Severity
 from npac.text.source import Span
 
@@ -140,5 +141,5 @@ def finding(
     fix: Fix | None = None,
     severity: Severity | None = None,
 ) -> Diagnostic:
-    """Make a diagnostic by the name of its code."""
-    return Diagnostic(BY_NAME[name], message, span, related, help, fix, severity)
+    """Make a diagnostic by the name of its code; what looks like a credential is taken out of its words."""
+    return Diagnostic(BY_NAME[name], redacted(message), span, related, redacted(help), fix, severity)

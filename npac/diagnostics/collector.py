@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from npac.diagnostics.diagnostic import Code, Diagnostic, Fix, Related, Severity
 from npac.text.source import Span
+
+_NOTHING: Mapping[str, Severity] = MappingProxyType({})
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -78,8 +81,7 @@ class Collector:
         return ordered(self._items)
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """Which findings are shown, and how severe they are.
 
     Entries of ``select`` and ``ignore`` and keys of ``severity`` are codes or beginnings of codes
@@ -91,7 +93,7 @@ class Policy:
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    severity: Mapping[str, Severity] = field(default_factory=dict)
+    severity: Mapping[str, Severity] = _NOTHING
     always: Collection[str] = ()
 
     def shows(self, code: str) -> bool:
@@ -114,7 +116,7 @@ class Policy:
         level = self.severity[max(keys, key=len)]
         if code in self.always:
             level = max(level, found.severity)
-        return replace(found, severity_override=level)
+        return found._replace(severity_override=level)
 
 
 def _longest(code: str, beginnings: Iterable[str]) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from npac.text.source import Span
 
@@ -21,9 +21,8 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A kind of finding: its stable code, a name that reads well, its severity and its rule in the language."""
+class Code(NamedTuple):
+    """A kind of finding: its stable code, a name that reads well, its severity, its rule in the language."""
 
     id: str
     name: str
@@ -31,24 +30,21 @@ class Code:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """A second place that explains a finding ("first defined here")."""
 
     message: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the text of ``span``."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A change that mends a finding; ``safe`` when it cannot change what the spec means."""
 
     message: str
@@ -56,8 +52,7 @@ class Fix:
     safe: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One finding.  ``help`` says what to do about it."""
 
     code: Code

@@ -7,7 +7,6 @@ what a value brings in is never scanned again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from npac.catalog.model import Catalog
 from npac.diagnostics.codes import finding
@@ -15,6 +14,7 @@ from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.overrides import Overrides, apply_overrides
 from npac.ir.values import RUN_ID, Value, apply, concat
 from npac.syntax.ast import ConfigEntry, Spec
+from npac.syntax.language import CONFIG
 from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
 from npac.syntax.templates import Token
@@ -22,18 +22,14 @@ from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar
 
 MAX_VALUE = 1 << 20
-"""Longest resolved field, in characters."""
+"""Longest resolved field, in bytes."""
 
-KNOWN_KEYS = (
-    "bucket", "prefix", "decision_uri", "plan_assume_decision", "require_baked_npa", "baked_npa_import",
-    "source_sha", "source_overlay", "required_immutable_images",
-)  # fmt: skip
-SWITCHES = ("require_baked_npa", "source_overlay")
+KNOWN_KEYS = CONFIG.names
+SWITCHES = tuple(name for name, key in CONFIG.keys.items() if key.form == "switch")
 _ON = frozenset(("1", "true", "yes", "on"))
 _OFF = frozenset(("0", "false", "no", "off", ""))
 
 
-@dataclass(slots=True)
 class Config:
     """The base config of a spec: entries as given and their resolved values.
 
@@ -41,11 +37,16 @@ class Config:
     reads.
     """
 
-    spec: Spec
-    entries: dict[str, ConfigEntry]
-    values: dict[str, Value] = field(default_factory=dict)
-    read: set[str] = field(default_factory=set)
-    prefix_outside: Value = ""
+    __slots__ = ("entries", "given", "prefix_outside", "read", "spec", "values")
+
+    def __init__(self, spec: Spec, entries: dict[str, ConfigEntry]) -> None:
+        self.spec = spec
+        self.entries = entries
+        self.values: dict[str, Value] = {}
+        self.read: set[str] = set()
+        self.prefix_outside: Value = ""
+        self.given: list[ConfigEntry] = []
+        """What the overrides gave, also what was refused."""
 
     @property
     def run_prefix(self) -> Value:
@@ -82,8 +83,9 @@ def build_config(spec: Spec, catalog: Catalog, overrides: Overrides, report: lis
     """Merge the spec's config, its tools' defaults and the overrides, and resolve every value."""
     entries = dict(spec.config)
     _tool_defaults(spec, catalog, entries, report)
-    apply_overrides(entries, overrides, report)
+    given = apply_overrides(entries, overrides, report)
     config = Config(spec, entries)
+    config.given = given
     _Resolver(config, report).run()
     prefix = config.values.get("prefix", "")
     config.prefix_outside = prefix if prefix != "" else config.run_prefix
@@ -107,7 +109,8 @@ def _tool_defaults(
                     report.append(
                         finding(
                             "tool-defaults-differ",
-                            f"two tools give the config key {key!r} different defaults: {first[0]!r} and {value!r}",
+                            f"two tools give the config key {key!r} different defaults: "
+                            f"{first[0]!r} and {value!r}",
                             state.tool_ref.span,
                             f"set {key} in config",
                             related=(Related("the other tool is named here", first[1].span),),
@@ -206,20 +209,25 @@ class _Resolver:
         node = entry.node
         assert isinstance(node, Scalar)
         values: list[Value] = []
+        length = 0
         for part in self.parts[key]:
-            if isinstance(part, str):
-                values.append(part)
-                continue
-            value = self._token(node, part)
+            value = part if isinstance(part, str) else self._token(node, part)
             if value is None:
                 self.broken.add(key)
                 continue
-            values.append(apply(part.transform, value) if part.transform else value)
+            if isinstance(part, Token) and part.transform:
+                value = apply(part.transform, value)
+            values.append(value)
+            length += value_length(value)
+            if length > MAX_VALUE:
+                break
         if key in self.broken:
             return
-        if sum(value_length(value) for value in values) > MAX_VALUE:
-            message = f"the config key {key!r} would be longer than {MAX_VALUE:,} characters"
-            self.report.append(finding("value-too-long", message, entry.key.span, "shorten it or what it names"))
+        if length > MAX_VALUE:
+            message = f"the config key {key!r} would be longer than {MAX_VALUE:,} bytes"
+            self.report.append(
+                finding("value-too-long", message, entry.key.span, "shorten it or what it names")
+            )
             self.broken.add(key)
             return
         self.config.values[key] = concat(values)
@@ -251,7 +259,9 @@ def missing_config(config: Config, token: Token, span: Span) -> Diagnostic:
         what = "null" if isinstance(entry.node, Scalar) else f"a {entry.node.kind}"
         related = (Related("declared here", entry.key.span),)
         message = f"the config key {token.path!r} holds {what}, which cannot be put into text"
-        return finding("value-not-text", message, span, "give it a text, or name a key inside it", related=related)
+        return finding(
+            "value-not-text", message, span, "give it a text, or name a key inside it", related=related
+        )
     near = nearest(token.path, config.entries)
     if near:
         help_text = f"did you mean {near[0]!r}?"
@@ -266,14 +276,16 @@ def unknown_run_key(config: Config, token: Token, span: Span) -> Diagnostic:
     """Say that a run token names nothing."""
     known = ("id", "prefix", *config.spec.run)
     near = nearest(token.path, known)
-    help_text = f"did you mean run.{near[0]}?" if near else "known keys: " + ", ".join(f"run.{key}" for key in known)
+    help_text = (
+        f"did you mean run.{near[0]}?" if near else "known keys: " + ", ".join(f"run.{key}" for key in known)
+    )
     return finding("unknown-run-key", f"there is no run key {token.path!r}", span, help_text)
 
 
 def value_length(value: Value) -> int:
-    """Give the length of a value's text, a hole counting as nothing."""
+    """Give the length of a value's text in bytes, a hole counting as nothing."""
     if isinstance(value, str):
-        return len(value)
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
     if hasattr(value, "parts"):
         return sum(value_length(part) for part in value.parts)
     if hasattr(value, "value"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from npac.catalog.model import Catalog
 from npac.diagnostics.diagnostic import Diagnostic
@@ -21,7 +20,6 @@ MAX_STEPS = 250_000
 """Longest planned walk, in steps."""
 
 
-@dataclass(slots=True)
 class Flow:
     """A spec with names, config, steps and structure resolved.
 
@@ -29,19 +27,22 @@ class Flow:
     built on it is then missing too.
     """
 
-    spec: Spec
-    catalog: Catalog
-    config: Config
-    steps: Steps
-    structure: Structure
-    cycle: tuple[str, ...] | None = None
-    graph: FlowGraph | None = None
-    order: list[int] = field(default_factory=list)
-    dominators: Dominators | None = None
-    max_steps: int = MAX_STEPS
-    pins: Mapping[str, str] = field(default_factory=dict)
-    """Images as written, and the digest references that a link option puts in their place."""
-    findings: list[Diagnostic] = field(default_factory=list)
+    def __init__(
+        self, spec: Spec, catalog: Catalog, config: Config, steps: Steps, structure: Structure
+    ) -> None:
+        self.spec = spec
+        self.catalog = catalog
+        self.config = config
+        self.steps = steps
+        self.structure = structure
+        self.cycle: tuple[str, ...] | None = None
+        self.graph: FlowGraph | None = None
+        self.order: list[int] = []
+        self.dominators: Dominators | None = None
+        self.max_steps = MAX_STEPS
+        self.pins: Mapping[str, str] = {}
+        """Images as written, and the digest references that a link option puts in their place."""
+        self.findings: list[Diagnostic] = []
 
     def reached(self, point: int) -> bool:
         """Say whether the entry reaches a point."""
@@ -55,7 +56,9 @@ class Flow:
         """
         writer = self.gate_writer(state, role)
         if writer is not None:
-            return Hole(f"decision.{writer}") if self.steps.by_state[writer].decision_uri is not None else None
+            return (
+                Hole(f"decision.{writer}") if self.steps.by_state[writer].decision_uri is not None else None
+            )
         if role == "until":
             return self.config.values.get("decision_uri")
         return self.steps.by_state[state].decision_uri
@@ -130,7 +133,8 @@ def build_flow(
     config = build_config(spec, catalog, overrides, findings)
     structure = build_structure(spec, config)
     steps = build_steps(spec, catalog, config, findings)
-    flow = Flow(spec, catalog, config, steps, structure, findings=findings)
+    flow = Flow(spec, catalog, config, steps, structure)
+    flow.findings = findings
     flow.max_steps = max_steps
     flow.pins = pins or {}
     flow.cycle = reachable_cycle(structure, spec.states)

@@ -7,8 +7,8 @@ number of its iterations, so the graph is as large as the spec.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 
 from npac.flow.structure import Structure
 from npac.syntax.ast import Spec
@@ -34,32 +34,36 @@ class Kind(Enum):
     END = "end"
 
 
-@dataclass(slots=True)
 class Point:
     """One point of the graph; ``state`` is the state that it belongs to (empty for the end)."""
 
-    index: int
-    kind: Kind
-    state: str
-    role: str = ""
-    """For a gate: ``until`` or ``transitions``."""
-    successors: tuple[int, ...] = ()
+    __slots__ = ("index", "kind", "role", "state", "successors")
+
+    def __init__(self, index: int, kind: Kind, state: str, role: str) -> None:
+        self.index = index
+        self.kind = kind
+        self.state = state
+        self.role = role
+        """For a gate: ``until`` or ``transitions``."""
+        self.successors: tuple[int, ...] = ()
 
 
-@dataclass(slots=True)
 class FlowGraph:
     """Points and where each state's begin, wave and end are among them."""
 
-    points: list[Point] = field(default_factory=list)
-    entry: int = 0
-    begin: dict[str, int] = field(default_factory=dict)
-    """The point at which a state begins."""
-    work: dict[str, int] = field(default_factory=dict)
-    """The wave in which a state runs (a member's is its group's)."""
-    done: dict[str, int] = field(default_factory=dict)
-    """The point after which a state has run and its outputs are there."""
-    loop_begin: dict[str, int] = field(default_factory=dict)
-    """The point at which a loop's counter is set."""
+    __slots__ = ("begin", "done", "entry", "loop_begin", "points", "work")
+
+    def __init__(self) -> None:
+        self.points: list[Point] = []
+        self.entry = 0
+        self.begin: dict[str, int] = {}
+        """The point at which a state begins."""
+        self.work: dict[str, int] = {}
+        """The wave in which a state runs (a member's is its group's)."""
+        self.done: dict[str, int] = {}
+        """The point after which a state has run and its outputs are there."""
+        self.loop_begin: dict[str, int] = {}
+        """The point at which a loop's counter is set."""
 
     def add(self, kind: Kind, state: str, role: str = "") -> Point:
         """Append a point."""
@@ -85,9 +89,7 @@ def build_graph(spec: Spec, structure: Structure) -> FlowGraph:
         if parent is not None and spec.states[parent].parallel is not None:
             graph.begin[name] = graph.work[name] = graph.done[name] = graph.work[parent]
     follower = {
-        child: following
-        for children in structure.members.values()
-        for child, following in zip(children, children[1:], strict=False)
+        child: following for children in structure.members.values() for child, following in pairwise(children)
     }
     for name, point in last.items():
         _connect_exit(spec, structure, graph, follower, name, point, end)
@@ -166,4 +168,3 @@ def _connect_exit(
         point.successors = (gate.index,)
     else:
         point.successors = (to(exits.promote),)
-

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.syntax.ast import ConfigEntry
 from npac.syntax.nearest import nearest
-from npac.syntax.spec_parser import config_entries
+from npac.syntax.spec_parser import config_entries, written_credentials
 from npac.text.source import SourceFile
 from npac.text.yaml_nodes import Map, Scalar, parse_yaml
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
-_BOOLEAN = frozenset(("true", "false"))
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(NamedTuple):
     """What was given on the command line, in the order in which it applies."""
 
     files: tuple[SourceFile, ...] = ()
@@ -44,23 +42,40 @@ def split_pair(text: str) -> tuple[str, str] | None:
 
 def apply_overrides(
     entries: dict[str, ConfigEntry], overrides: Overrides, report: list[Diagnostic]
-) -> None:
-    """Replace entries of ``entries`` by what was given, reporting what does not fit."""
+) -> list[ConfigEntry]:
+    """Replace entries of ``entries`` by what was given, reporting what does not fit.
+
+    Gives all that was given, also what was refused.
+    """
+    given: list[ConfigEntry] = []
     for file in overrides.files:
         for key, entry in _file_entries(file, report).items():
-            if isinstance(entry.node, Map):
+            given.append(entry)
+            if isinstance(entry.node, Map) and _stands_for_its_keys(entries.get(key), entry.node):
                 continue
             _replace(entries, key, entry, overrides.allow_new, report)
-    given: list[tuple[str, Sequence[tuple[str, str]]]] = [("set", overrides.sets), ("var", overrides.vars)]
-    for origin, pairs in given:
+    options: list[tuple[str, Sequence[tuple[str, str]]]] = [("set", overrides.sets), ("var", overrides.vars)]
+    for origin, pairs in options:
+        # one text for all, an option a line, so that a place in it says which option is meant
+        source = SourceFile(f"--{origin}", "\n".join(f"{key}={value}" for key, value in pairs))
+        at = 0
         for key, value in pairs:
-            source = SourceFile(f"--{origin}", f"{key}={value}")
-            key_node = Scalar(source, 0, len(key), key, "")
-            node = Scalar(source, len(key) + 1, len(key) + 1 + len(value), value, "!")
-            _replace(entries, key, ConfigEntry(key_node, node, origin), overrides.allow_new, report)
+            middle = at + len(key)
+            end = middle + 1 + len(value)
+            key_node = Scalar(source, at, middle, key, "")
+            given.append(ConfigEntry(key_node, Scalar(source, middle + 1, end, value, "!"), origin))
+            _replace(entries, key, given[-1], overrides.allow_new, report)
+            at = end + 1
+    return given
+
+
+def _stands_for_its_keys(old: ConfigEntry | None, new: Map) -> bool:
+    """Say whether a mapping of an overlay is looked at key by key, and has keys to look at."""
+    return isinstance(old.node, Map) if old is not None else bool(new.entries)
 
 
 def _file_entries(file: SourceFile, report: list[Diagnostic]) -> dict[str, ConfigEntry]:
+    report.extend(written_credentials(file))
     node, problems = parse_yaml(file)
     for problem in problems:
         related = (Related(*problem.related),) if problem.related else ()
@@ -92,7 +107,13 @@ def _replace(
         message = f"the config key {key!r} holds a {old.node.kind}, which cannot be replaced by text"
         related = (Related("declared here", old.key.span),)
         report.append(
-            finding("override-type", message, entry.key.span, "override one of the keys inside it", related=related)
+            finding(
+                "override-type",
+                message,
+                entry.key.span,
+                "override one of the keys inside it",
+                related=related,
+            )
         )
         return
     if not isinstance(entry.node, Scalar):
@@ -106,11 +127,13 @@ def _typed(old: ConfigEntry, entry: ConfigEntry, report: list[Diagnostic]) -> Sc
     """Give the new scalar the type that the old one has, where that type matters."""
     was, new = old.node, entry.node
     assert isinstance(was, Scalar) and isinstance(new, Scalar)
-    if was.style != "" or "{{" in new.value and entry.origin != "var":
+    if was.style != "" or ("{{" in new.value and entry.origin != "var"):
         return new
     wanted = ""
+    typed = Scalar(new.source, new.start, new.end, new.value, "")
+    typed.aliased = new.aliased
     if was.boolean is not None:
-        fits, wanted = new.value.lower() in _BOOLEAN, "true or false"
+        fits, wanted = typed.boolean is not None, "true or false"
     elif _NUMBER.match(was.value):
         fits, wanted = bool(_NUMBER.match(new.value)), "a number"
     else:
@@ -119,6 +142,4 @@ def _typed(old: ConfigEntry, entry: ConfigEntry, report: list[Diagnostic]) -> Sc
         message = f"the config key {entry.key.value!r} holds {wanted}, and {new.value!r:.80} is not"
         related = (Related("declared here", was.span),)
         report.append(finding("override-type", message, new.span, f"give {wanted}", related=related))
-    typed = Scalar(new.source, new.start, new.end, new.value, "")
-    typed.aliased = new.aliased
     return typed

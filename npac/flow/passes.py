@@ -6,7 +6,7 @@ All are iterative and near linear in the size of the graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from npac.flow.graph import FlowGraph, Kind
 
@@ -43,8 +43,7 @@ def predecessors(graph: FlowGraph, order: Iterable[int]) -> list[list[int]]:
     return before
 
 
-@dataclass(slots=True)
-class Dominators:
+class Dominators(NamedTuple):
     """The dominator tree; ``a`` dominates ``b`` when every path to ``b`` passes through ``a``."""
 
     enter: list[int]

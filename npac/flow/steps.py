@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from npac.catalog.model import Catalog, Tool
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.config import Config
 from npac.flow.symbolic import MAX_ARGUMENT, Evaluator, hole_names
-from npac.ir.program import Tree
 from npac.ir.values import Value
 from npac.syntax.ast import ArtifactDecl, Count, Spec, State, Text
+from npac.syntax.language import TRIGGER
 from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
 from npac.syntax.templates import parse_template
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
+if TYPE_CHECKING:
+    from npac.ir.program import Tree
+
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolicArtifact:
+class SymbolicArtifact(NamedTuple):
     """A declared input or output with its URI evaluated."""
 
     decl: ArtifactDecl
@@ -33,8 +36,7 @@ class SymbolicArtifact:
     declared_kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolicTrigger:
+class SymbolicTrigger(NamedTuple):
     """A trigger with its URI evaluated and its numbers read."""
 
     uri: Value
@@ -43,8 +45,7 @@ class SymbolicTrigger:
     min_objects: int
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolicStep:
+class SymbolicStep(NamedTuple):
     """The work of one state before its loops and states are known."""
 
     state: State
@@ -55,7 +56,7 @@ class SymbolicStep:
     shell: Value = ""
     tool: Tool | None = None
     profile_name: str = ""
-    profile: dict[str, Tree] = field(default_factory=dict)
+    profile: Mapping[str, Tree] = MappingProxyType({})
     inputs: tuple[SymbolicArtifact, ...] = ()
     outputs: tuple[SymbolicArtifact, ...] = ()
     trigger: SymbolicTrigger | None = None
@@ -66,8 +67,7 @@ class SymbolicStep:
     """Names of the loop and state holes that the step's fields hold (not the decision URI's)."""
 
 
-@dataclass(slots=True)
-class Steps:
+class Steps(NamedTuple):
     """The symbolic steps of a spec, by state; groups and routers have one too (without a command)."""
 
     by_state: dict[str, SymbolicStep]
@@ -96,13 +96,13 @@ class _StepBuilder:
 
     def build(self, state: State) -> SymbolicStep:
         name = state.name.value
-        params = {
-            key: self.evaluator.value(param.text, name, {}) for key, param in state.params.items()
-        }
+        params = {key: self.evaluator.value(param.text, name, {}) for key, param in state.params.items()}
         tool = self.catalog.get(state.tool_ref.value) if state.tool_ref is not None else None
         argv, droppable = self._argv(state, tool, params)
         shell = (
-            self.evaluator.value(state.shell, name, params, limit=MAX_ARGUMENT) if state.shell is not None else ""
+            self.evaluator.value(state.shell, name, params, limit=MAX_ARGUMENT)
+            if state.shell is not None
+            else ""
         )
         profile_name, profile = self._profile(state, params)
         inputs = tuple(self._artifact(item, name, params) for item in state.inputs)
@@ -148,9 +148,7 @@ class _StepBuilder:
         words = tuple(
             self.evaluator.tool_word(word, tool.name, state.tool_ref, name, params) for word in tool.argv
         )
-        drops = frozenset(
-            index for index, word in enumerate(tool.argv[:-1]) if word in tool.drop_when_empty
-        )
+        drops = frozenset(index for index, word in enumerate(tool.argv[:-1]) if word in tool.drop_when_empty)
         return words, drops
 
     def _artifact(self, decl: ArtifactDecl, name: str, params: Mapping[str, Value]) -> SymbolicArtifact:
@@ -167,11 +165,13 @@ class _StepBuilder:
             return None
         uri = self.evaluator.value(trigger.uri, state.name.value, params)
         numbers = []
-        for count, default, least, what in (
-            (trigger.poll_seconds, 30, 1, "trigger.pollSeconds"),
-            (trigger.max_polls, 0, 0, "trigger.maxPolls"),
-            (trigger.min_objects, 1, 1, "trigger.minObjects"),
+        for count, key in (
+            (trigger.poll_seconds, "pollSeconds"),
+            (trigger.max_polls, "maxPolls"),
+            (trigger.min_objects, "minObjects"),
         ):
+            what = f"trigger.{key}"
+            default, least = TRIGGER.keys[key].default, TRIGGER.keys[key].least
             if count is None:
                 numbers.append(default)
                 continue
@@ -192,7 +192,11 @@ class _StepBuilder:
                 return output.uri
         if "decision_uri" in params:
             return params["decision_uri"]
-        if state.writes_decision or state.transitions or (state.loop is not None and state.loop.until is not None):
+        if (
+            state.writes_decision
+            or state.transitions
+            or (state.loop is not None and state.loop.until is not None)
+        ):
             self.config.read.add("decision_uri")
         return self.config.values.get("decision_uri")
 
@@ -288,7 +292,9 @@ def read_count(
             report.append(finding("value-not-text", message, count.node.span, "give it decimal digits"))
     elif not isinstance(value, str):
         message = f"{what} would depend on the run id, and a program's structure cannot"
-        report.append(finding("late-structure", message, count.node.span, "give a number that is known beforehand"))
+        report.append(
+            finding("late-structure", message, count.node.span, "give a number that is known beforehand")
+        )
     else:
         message = f"{what} must be a whole number, and the config key {count.key!r} is {value!r:.80}"
         report.append(finding("bad-number", message, count.node.span, "give decimal digits"))

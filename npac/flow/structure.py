@@ -7,7 +7,7 @@ rules and left out here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from npac.flow.config import Config
 from npac.syntax.ast import Spec, State, Transition
@@ -15,18 +15,20 @@ from npac.syntax.conditions import Condition, parse_condition
 from npac.text.yaml_nodes import Scalar
 
 
-@dataclass(slots=True)
 class Structure:
     """Containment and exits of the states of one spec."""
 
-    parent: dict[str, str] = field(default_factory=dict)
-    """The group that a state is a member of."""
-    members: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The members of each group that exist, in order, each once."""
-    cycles: list[tuple[str, ...]] = field(default_factory=list)
-    """Groups that contain themselves, each as the chain that leads back to its first name."""
-    exits: dict[str, Exits] = field(default_factory=dict)
-    """Where each state outside groups leads."""
+    __slots__ = ("cycles", "exits", "members", "parent")
+
+    def __init__(self) -> None:
+        self.parent: dict[str, str] = {}
+        """The group that a state is a member of."""
+        self.members: dict[str, tuple[str, ...]] = {}
+        """The members of each group that exist, in order, each once."""
+        self.cycles: list[tuple[str, ...]] = []
+        """Groups that contain themselves, each as the chain that leads back to its first name."""
+        self.exits: dict[str, Exits] = {}
+        """Where each state outside groups leads."""
 
     def enclosing_loops(self, spec: Spec, name: str) -> tuple[str, ...]:
         """Give the looped groups around ``name``, the outermost first (not ``name`` itself)."""
@@ -48,8 +50,7 @@ class Structure:
         return tuple(reversed(found))
 
 
-@dataclass(frozen=True, slots=True)
-class Exits:
+class Exits(NamedTuple):
     """Where a state outside groups leads, with every ``if`` decided.
 
     ``promote`` and ``loop_back`` differ only when a decision is read (``decides``); None means
@@ -72,12 +73,11 @@ def build_structure(spec: Spec, config: Config) -> Structure:
         children: list[str] = []
         for member in state.members:
             child = member.value
-            if child not in spec.states or child in structure.parent or child in children:
+            if child not in spec.states or child in structure.parent:
                 continue
             children.append(child)
-        structure.members[name] = tuple(children)
-        for child in children:
             structure.parent[child] = name
+        structure.members[name] = tuple(children)
     _find_cycles(structure)
     for cycle in structure.cycles:
         for name in cycle:  # from here on, following parents always ends

@@ -8,7 +8,7 @@ kinds was read is kept, so that rules can prove that its loop or state has run b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
@@ -16,7 +16,7 @@ from npac.flow.config import MAX_VALUE, Config, missing_config, unknown_run_key,
 from npac.ir.values import Apply, Concat, Hole, Value, apply, concat
 from npac.syntax.ast import Spec, Text
 from npac.syntax.nearest import nearest
-from npac.syntax.templates import Token, parse_template
+from npac.syntax.templates import Template, Token, parse_template
 from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar
 
@@ -24,8 +24,7 @@ MAX_ARGUMENT = 128 * 1024
 """Longest argument or shell text, in bytes: the kernel's own limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlowUse:
+class FlowUse(NamedTuple):
     """One place where a state reads ``loop.NAME`` or ``state.NAME…``."""
 
     reader: str
@@ -75,19 +74,8 @@ class Evaluator:
         """
         node = text.node
         parts = text.template.parts
-        if len(parts) == 1 and isinstance(parts[0], str):
-            result: Value = parts[0]
-        else:
-            result = self._parts(parts, state, params, node.inner)
-        if value_length(result) > limit:
-            what = "an argument or shell text" if limit == MAX_ARGUMENT else "a field"
-            self._add(
-                "value-too-long",
-                f"this would be longer than {limit:,} characters, the most that {what} can be",
-                node.span,
-                "keys in it: " + ", ".join(sorted({token.path for token in text.template.tokens}) or ["none"]),
-            )
-        return result
+        values = self._parts(parts, state, params, node.inner)
+        return self._joined(values, limit, text.template, node.span)
 
     def tool_word(self, word: str, tool: str, at: Scalar, state: str, params: Mapping[str, Value]) -> Value:
         """Evaluate one word of a tool's command; faults are reported where the state names the tool."""
@@ -96,7 +84,8 @@ class Evaluator:
             return at.span
 
         before = len(self.report)
-        value = self._parts(parse_template(word).parts, state, params, place)
+        template = parse_template(word)
+        values = self._parts(template.parts, state, params, place)
         for index in range(before, len(self.report)):
             old = self.report[index]
             self.report[index] = finding(
@@ -106,7 +95,19 @@ class Evaluator:
                 old.help,
                 related=old.related,
             )
-        return value
+        return self._joined(values, MAX_ARGUMENT, template, at.span)
+
+    def _joined(self, values: list[Value], limit: int, template: Template, span: Span) -> Value:
+        """Join values, unless that would make too long a text: then report it and give an empty one."""
+        if sum(value_length(value) for value in values) <= limit:
+            return concat(values)
+        what = "an argument or shell text" if limit == MAX_ARGUMENT else "a field"
+        keys = sorted({f"{token.scope}.{token.path}" for token in template.tokens})
+        message = f"this would be longer than {limit:,} bytes, the most that {what} can be"
+        self._add(
+            "value-too-long", message, span, "shorten it" + (f", or {', '.join(keys[:8])}" if keys else "")
+        )
+        return ""
 
     def _parts(
         self,
@@ -114,16 +115,21 @@ class Evaluator:
         state: str,
         params: Mapping[str, Value],
         place: Callable[[int, int], Span],
-    ) -> Value:
+    ) -> list[Value]:
+        """Give the values of a template's parts, or as many as are too long for any field."""
         values: list[Value] = []
+        length = 0
         for part in parts:
-            if isinstance(part, str):
-                values.append(part)
+            value = part if isinstance(part, str) else self._token(part, state, params, place)
+            if value is None:
                 continue
-            value = self._token(part, state, params, place)
-            if value is not None:
-                values.append(apply(part.transform, value) if part.transform else value)
-        return concat(values)
+            if isinstance(part, Token) and part.transform:
+                value = apply(part.transform, value)
+            values.append(value)
+            length += value_length(value)
+            if length > MAX_VALUE:
+                break
+        return values
 
     def _token(
         self, token: Token, state: str, params: Mapping[str, Value], place: Callable[[int, int], Span]
@@ -180,7 +186,9 @@ class Evaluator:
         target = self.spec.states.get(name)
         if target is None:
             near = nearest(name or path, self.spec.states)
-            help_text = f"did you mean state.{near[0]}.{field}?" if near and name else "write {{state.NAME.uri}}"
+            help_text = (
+                f"did you mean state.{near[0]}.{field}?" if near and name else "write {{state.NAME.uri}}"
+            )
             self._add("unknown-state-value", f"there is no state {name or path!r}", span, help_text)
             return None
         index = 1 if field == "uri" else _output_index(field)

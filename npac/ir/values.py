@@ -12,12 +12,9 @@ string and everything else is an object, so no text can pass for a hole.
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
 from npac.ir.errors import LinkError
 
@@ -50,19 +47,37 @@ Part: TypeAlias = "str | Hole | Apply"
 RUN_ID = Hole("run.id")
 
 
-def _shell_quote(text: str) -> str:
-    """Quote ``text`` as one POSIX shell word."""
-    import shlex
+def _base64(text: str) -> str:
+    from base64 import b64encode
 
-    return shlex.quote(text)
+    return b64encode(text.encode("utf-8")).decode("ascii")
+
+
+def _json(text: str) -> str:
+    from json import dumps
+
+    return dumps(text, ensure_ascii=False)
+
+
+def _shell_quote(text: str) -> str:
+    from shlex import quote
+
+    return quote(text)
+
+
+def _urlencode(text: str) -> str:
+    from urllib.parse import quote
+
+    return quote(text, safe="")
 
 
 TRANSFORMS: Mapping[str, Callable[[str], str]] = {
-    "base64": lambda text: base64.b64encode(text.encode("utf-8")).decode("ascii"),
-    "json": lambda text: json.dumps(text, ensure_ascii=False),
+    "base64": _base64,
+    "json": _json,
     "sh": _shell_quote,
-    "urlencode": lambda text: quote(text, safe=""),
+    "urlencode": _urlencode,
 }
+"""What ``{{ token | NAME }}`` does to a text; each imports what it needs when it is used."""
 
 
 def concat(parts: Iterable[Value]) -> Value:

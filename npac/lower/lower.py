@@ -71,7 +71,9 @@ class _NodeBuilder:
     def _gate(self, name: str, raw: RawNode, state: str, role: str) -> Gate:
         uri = self.flow.gate_uri(state, role)
         until = self.flow.spec.states[state].loop
-        leaves = until.until.value if role == "until" and until is not None and until.until is not None else ""
+        leaves = (
+            until.until.value if role == "until" and until is not None and until.until is not None else ""
+        )
         return Gate(
             id=name,
             state=state,

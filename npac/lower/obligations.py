@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 
@@ -13,5 +12,6 @@ _REFUSED = frozenset(("operator-input-empty", "unknown-tool-image"))
 def unmet(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Raise to errors the findings about operator inputs that are empty and images that do not exist."""
     return [
-        replace(item, severity_override=Severity.ERROR) if item.code.name in _REFUSED else item for item in findings
+        item._replace(severity_override=Severity.ERROR) if item.code.name in _REFUSED else item
+        for item in findings
     ]

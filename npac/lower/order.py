@@ -86,6 +86,9 @@ def _digest(flow: Flow, node: RawNode) -> str:
     own = {f"loop.{name}" for name in loop_numbers(flow, node)}
     data = [
         [[name, to_json(value)] for name, value in node.env.items() if name not in own],
-        [[group.group, [to_json(item.uri) for item in group.outputs]] for group in (*node.opens, *node.checks)],
+        [
+            [group.group, [to_json(item.uri) for item in group.outputs]]
+            for group in (*node.opens, *node.checks)
+        ],
     ]
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

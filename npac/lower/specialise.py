@@ -78,7 +78,7 @@ class _Worklist:
             index = self.waiting.pop()
             node = self.result.nodes[index]
             point = self.graph.points[node.point]
-            env = node.env
+            env: Env = node.env
             if point.kind is Kind.WAVE:
                 env = self._after_wave(point.state, env)
             node.successors = tuple(self._reach(follow, env, (), ()) for follow in point.successors)
@@ -123,7 +123,7 @@ class _Worklist:
         self, at: int, env: Env, opens: tuple[GroupOutputs, ...], checks: tuple[GroupOutputs, ...]
     ) -> int:
         live = {name: env[name] for name in self.live[at] if name in env}
-        key = (at, tuple(live.values()), opens, checks)
+        key = self._key(at, live, opens, checks)
         found = self.keys.get(key)
         if found is not None:
             return found
@@ -134,6 +134,12 @@ class _Worklist:
         self.result.nodes.append(RawNode(at, live, opens, checks))
         self.waiting.append(index)
         return index
+
+    def _key(
+        self, at: int, live: Env, opens: tuple[GroupOutputs, ...], checks: tuple[GroupOutputs, ...]
+    ) -> object:
+        """Give a node's identity: its point, and all that can still make a difference."""
+        return (at, tuple(live.values()), opens, checks)
 
     def _after_wave(self, state: str, env: Env) -> Env:
         ran = (*self.flow.structure.members.get(state, ()), state)
@@ -154,9 +160,7 @@ class _Worklist:
             return None
         return GroupOutputs(
             state,
-            tuple(
-                artifact(substitute(item.uri, env), item.schema, item.declared_kind) for item in outputs
-            ),
+            tuple(artifact(substitute(item.uri, env), item.schema, item.declared_kind) for item in outputs),
         )
 
     def _bound(self, loop: str) -> int:
@@ -200,4 +204,6 @@ def loop_bound(flow: Flow, loop: str) -> int | None:
     if decl.max.key is None:
         return decl.max.literal
     text = flow.config.values.get(decl.max.key)
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 19 else None
+    return (
+        int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 19 else None
+    )

@@ -64,7 +64,9 @@ def build_step(flow: Flow, step: SymbolicStep, env: Env) -> Step:
         profile=profile,
         num_nodes=node_count(profile),
         image=image,
-        inputs=tuple(artifact(substitute(item.uri, env), item.schema, item.declared_kind) for item in step.inputs),
+        inputs=tuple(
+            artifact(substitute(item.uri, env), item.schema, item.declared_kind) for item in step.inputs
+        ),
         outputs=tuple(
             artifact(substitute(item.uri, env), item.schema, item.declared_kind) for item in step.outputs
         ),

@@ -56,19 +56,18 @@ def _supervise(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
         if batch.deadline is not None and world.clock() >= batch.deadline:
             return _out_of_time(session, batch, launch)
         watch, verdict = look(watch, _answer(session, ref), world.clock())
+        if isinstance(verdict, Dark):
+            _dark(session, batch, verdict)
+        else:
+            _heard(session, batch)
         if isinstance(verdict, Ended):
             _tell(session, batch, launch, verdict.row)
             return verdict.row
         if isinstance(verdict, Gone | Foreign):
             raise _vanished(batch, ref, verdict)
-        if isinstance(verdict, Dark):
-            _dark(session, batch, verdict)
-        else:
-            if session.view.dark:
-                session.append(ev.ENGINE_BACK, {"node": batch.wave.id, "message": ""})
-            if isinstance(verdict, Moved):
-                _tell(session, batch, launch, verdict.row)
-                pause = min(FIRST_PAUSE, options.poll_seconds)
+        if isinstance(verdict, Moved):
+            _tell(session, batch, launch, verdict.row)
+            pause = min(FIRST_PAUSE, options.poll_seconds)
         session.pause(pause)
         pause = min(pause * PAUSE_GROWTH, options.poll_seconds)
 
@@ -121,6 +120,12 @@ def _dark(session: Session, batch: Batch, verdict: Dark) -> None:
         )
 
 
+def _heard(session: Session, batch: Batch) -> None:
+    """The engine has answered: an outage that is on record is over, whatever the answer was."""
+    if session.view.dark:
+        session.append(ev.ENGINE_BACK, {"node": batch.wave.id, "message": ""})
+
+
 def _out_of_time(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
     if session.options.on_timeout == "detach":
         raise Blocked(
@@ -143,6 +148,8 @@ def _cancel(session: Session, batch: Batch, launch: LaunchView, why: str) -> Job
     while True:
         session.look_up()
         watch, verdict = look(watch, _answer(session, ref), session.world.clock())
+        if not isinstance(verdict, Dark):
+            _heard(session, batch)
         if isinstance(verdict, Ended):
             _tell(session, batch, launch, verdict.row)
             session.append(

@@ -7,23 +7,24 @@ tree is what the author wrote: nothing is resolved, defaulted or coerced here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from npac.syntax.templates import Template
 from npac.text.source import SourceFile, Span
 from npac.text.yaml_nodes import Map, Node, Scalar
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class Text:
+
+class Text(NamedTuple):
     """A scalar that may hold tokens."""
 
     node: Scalar
     template: Template
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """A whole number: literal, or the config key that holds it."""
 
     node: Scalar
@@ -31,8 +32,7 @@ class Count:
     key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactDecl:
+class ArtifactDecl(NamedTuple):
     """An entry of ``inputs`` or ``outputs``."""
 
     span: Span
@@ -41,8 +41,7 @@ class ArtifactDecl:
     kind: Scalar | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """``loop: {max, until}``."""
 
     span: Span
@@ -50,8 +49,7 @@ class Loop:
     until: Scalar | None
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(NamedTuple):
     """One entry of ``transitions``."""
 
     span: Span
@@ -60,8 +58,7 @@ class Transition:
     condition: Scalar | None
 
 
-@dataclass(frozen=True, slots=True)
-class TriggerDecl:
+class TriggerDecl(NamedTuple):
     """``trigger``: objects to wait for before the state runs."""
 
     span: Span
@@ -71,16 +68,14 @@ class TriggerDecl:
     min_objects: Count | None
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(NamedTuple):
     """One config overlay of a state."""
 
     key: Scalar
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """One state as written.  ``keys`` gives the key's own scalar by its camelCase name."""
 
     name: Scalar
@@ -94,7 +89,7 @@ class State:
     parallel: tuple[Scalar, ...] | None = None
     parallel_count: Count | None = None
     max_concurrency: Count | None = None
-    params: Mapping[str, Param] = field(default_factory=dict)
+    params: Mapping[str, Param] = _NOTHING
     trigger: TriggerDecl | None = None
     loop: Loop | None = None
     transitions: tuple[Transition, ...] = ()
@@ -129,8 +124,7 @@ class State:
         return found.span if found is not None else self.name.span
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(NamedTuple):
     """One config value as given.
 
     ``origin`` is ``spec``, ``tool``, ``file`` (``--config``), ``set`` or ``var``; the text of a
@@ -142,16 +136,14 @@ class ConfigEntry:
     origin: str = "spec"
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """One resource profile as written."""
 
     name: Scalar
     node: Map
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(NamedTuple):
     """A whole spec as written."""
 
     source: SourceFile
@@ -159,11 +151,11 @@ class Spec:
     api_version: str = ""
     name: Scalar | None = None
     execution_mode: str = ""
-    config: Mapping[str, ConfigEntry] = field(default_factory=dict)
-    run: Mapping[str, tuple[Scalar, Scalar]] = field(default_factory=dict)
-    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    config: Mapping[str, ConfigEntry] = _NOTHING
+    run: Mapping[str, tuple[Scalar, Scalar]] = _NOTHING
+    profiles: Mapping[str, Profile] = _NOTHING
     initial: Scalar | None = None
-    states: Mapping[str, State] = field(default_factory=dict)
+    states: Mapping[str, State] = _NOTHING
 
     @property
     def runtime_mode(self) -> bool:

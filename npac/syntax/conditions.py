@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from npac.syntax import grammars
 from npac.syntax.grammars import MAX_DIGITS, MAX_GUESSED
@@ -20,8 +20,7 @@ _REFERENCE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """The config key that an ``if`` asks for; ``start`` and ``end`` are the key's offsets in the text."""
 
     key: str
@@ -29,8 +28,7 @@ class Condition:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRef:
+class KeyRef(NamedTuple):
     """The config key that holds a count; ``start`` and ``end`` are the key's offsets in the text."""
 
     key: str

@@ -5,9 +5,8 @@ Importing this module imports no lark: a spec whose scalars are all well formed 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from npac.resources import grammar_text
 
@@ -22,8 +21,7 @@ MAX_GUESSED = 256
 """In longer texts nobody's slip is looked for; the problem says only where the grammar stopped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """What is wrong with a small text.
 
     ``start`` and ``end`` are offsets in that text, the end exclusive.  ``suggestion``, when there

@@ -8,8 +8,8 @@ reference that names none.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from npac.syntax import grammars
 
@@ -31,8 +31,7 @@ _HEX = {"sha256": 64, "sha384": 96, "sha512": 128}
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class ImageRef:
+class ImageRef(NamedTuple):
     """An OCI image reference.
 
     ``registry`` keeps its port and ``digest`` its algorithm; what the text does not give is None.
@@ -53,8 +52,7 @@ class ImageRef:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolImage:
+class ToolImage(NamedTuple):
     """The image that the tool catalog holds under ``name``."""
 
     name: str

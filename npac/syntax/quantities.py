@@ -7,17 +7,15 @@ gibibytes (``G`` and ``Gi`` mean the same to SkyPilot, and so does no unit at al
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from npac.syntax import grammars
 from npac.syntax.grammars import MAX_DIGITS, MAX_GUESSED, Problem
+from npac.syntax.language import MAX_NODES
 
 if TYPE_CHECKING:
     from lark.lexer import Token as Leaf
-
-MAX_NODES = 32
 
 _GRAMMAR = "quantities.lark"
 _ACCELERATOR = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*+)(?::([0-9]++))?")
@@ -26,25 +24,22 @@ _MEMORY = re.compile(r"([0-9]++(?:\.[0-9]++)?)(Gi|G)?(\+)?")
 _DIGITS = re.compile(r"[0-9]++")
 
 
-@dataclass(frozen=True, slots=True)
-class Accelerator:
+class Accelerator(NamedTuple):
     """An accelerator and how many of it a node has; ``counted`` says whether the text gave the number."""
 
     name: str
-    count: int
+    number: int
     counted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Cpus:
+class Cpus(NamedTuple):
     """CPUs of a node; ``at_least`` for a trailing ``+``."""
 
     amount: str
     at_least: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """Memory of a node in GiB; ``unit`` is ``Gi``, ``G`` or empty as written, ``at_least`` for a ``+``."""
 
     amount: str
@@ -52,18 +47,16 @@ class Memory:
     at_least: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DiskSize:
+class DiskSize(NamedTuple):
     """Disk of a node in GiB."""
 
     gib: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeCount:
+class NodeCount(NamedTuple):
     """Number of nodes, 1 to ``MAX_NODES``."""
 
-    count: int
+    number: int
 
 
 @lru_cache(maxsize=512)

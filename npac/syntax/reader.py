@@ -9,13 +9,15 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Edit, Fix, Related
 from npac.syntax.ast import Count, Text
 from npac.syntax.conditions import CountProblem, KeyRef, parse_count
+from npac.syntax.language import ENV_PATTERN, NAME_PATTERN
 from npac.syntax.nearest import nearest
 from npac.syntax.templates import parse_template
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z")
-ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+NAME = re.compile(rf"{NAME_PATTERN}\Z")
+ENV_NAME = re.compile(rf"{ENV_PATTERN}\Z")
 
+_TOKEN_NAMES = ("unknown-scope", "unknown-transform")
 _YAML11_TRUE = frozenset(("yes", "Yes", "YES", "on", "On", "ON", "y", "Y"))
 _YAML11_FALSE = frozenset(("no", "No", "NO", "off", "Off", "OFF", "n", "N"))
 
@@ -41,7 +43,13 @@ class Reader:
         self.report = report
 
     def add(
-        self, name: str, message: str, node: Node | Scalar, help: str = "", *, related: tuple[Related, ...] = ()
+        self,
+        name: str,
+        message: str,
+        node: Node | Scalar,
+        help: str = "",
+        *,
+        related: tuple[Related, ...] = (),
     ) -> None:
         """Report a finding at a whole node."""
         self.report.append(finding(name, message, node.span, help, related=related))
@@ -80,12 +88,13 @@ class Reader:
         """Parse the tokens of a scalar, reporting those that are malformed."""
         template = parse_template(scalar.value)
         for problem in template.problems:
-            name = {
-                "unknown-scope": "unknown-scope",
-                "unknown-transform": "unknown-transform",
-            }.get(problem.kind, "bad-token")
-            fix = None
+            name = problem.kind if problem.kind in _TOKEN_NAMES else "bad-token"
             span = scalar.inner(problem.start, problem.end)
+            fix = None
+            # only where the text stands in the file as it is: no alias, no escape, no folded line
+            if problem.suggestion and span.text == scalar.value[problem.start : problem.end]:
+                edit = Edit(span, problem.suggestion)
+                fix = Fix(f"write {problem.suggestion}", (edit,), safe=False)
             self.report.append(finding(name, problem.message, span, problem.help, fix=fix))
         return Text(scalar, template)
 
@@ -140,10 +149,14 @@ class Reader:
                     better = "true" if meaning else "false"
                     fix = Fix(f"write {better}", (Edit(node.span, better),))
                     message = f"{node.value!r} is a boolean only to some YAML readers"
-                    self.report.append(finding("retyped-scalar", message, node.span, f"write {better}", fix=fix))
+                    self.report.append(
+                        finding("retyped-scalar", message, node.span, f"write {better}", fix=fix)
+                    )
                     return meaning
         self.wrong_type(node, what, "true or false", "write true or false, without quotes")
-        return False
+        return (
+            isinstance(node, Scalar) and node.value.lower() == "true"
+        )  # what was meant, for the other rules
 
     def count(self, node: Node, what: str) -> Count | None:
         """Read a whole number or the config key that holds one."""
@@ -175,7 +188,7 @@ class Reader:
             if text.startswith("x-"):
                 continue
             canonical = (aliases or {}).get(text)
-            if canonical is not None:
+            if canonical is not None and canonical not in mapping.entries:
                 fix = Fix(f"write {canonical}", (Edit(key.span, canonical),)) if key.style == "" else None
                 self.report.append(
                     finding(
@@ -186,14 +199,16 @@ class Reader:
                         fix=fix,
                     )
                 )
-            else:
+            if canonical is None:
                 canonical = text
             if canonical not in names:
                 near = nearest(text, names)
                 if near:
                     help_text = f"did you mean {near[0]!r}?"
                 else:
-                    help_text = "known keys: " + ", ".join(sorted(names)) + "; keys that begin with x- are ignored"
+                    help_text = (
+                        "known keys: " + ", ".join(sorted(names)) + "; keys that begin with x- are ignored"
+                    )
                 self.add("unknown-key", f"{where} has no key {text!r:.80}", key, help_text)
                 continue
             if canonical in found:

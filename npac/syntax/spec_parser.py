@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from npac.diagnostics.codes import finding
+from npac.diagnostics.credentials import credentials
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.syntax.ast import ConfigEntry, Profile, Spec, State
+from npac.syntax.language import API_VERSIONS, METADATA, SPEC
 from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
 from npac.syntax.state_parser import parse_state
 from npac.text.source import SourceFile
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq, parse_yaml
 
-API_VERSIONS = ("npa.workflow/v0.0.1", "npa.workflow/v0.0.1-beta")
-TOP_KEYS = ("apiVersion", "kind", "metadata", "config", "run", "resources", "initial", "states")
-METADATA_KEYS = ("name", "description", "namespace", "labels", "executionMode")
-
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u061c\u180e]")
+
+SECRET_HELP = (
+    "name the environment variable in secrets: [...] "
+    "and give its value by --secret-env when the run is started"
+)
 
 
 class Parsed(NamedTuple):
@@ -37,10 +41,13 @@ def parse_spec(source: SourceFile) -> Parsed:
         report.append(finding(problem.kind, problem.message, problem.span, problem.help, related=related))
     if not source.text.isascii():
         _invisible(source, report)
+    report.extend(written_credentials(source))
     if node is None:
-        if not report:
+        if not problems:
             message = "the file holds no YAML document"
-            report.append(finding("not-a-spec", message, source.span(0, 0), f"begin with apiVersion: {API_VERSIONS[0]}"))
+            report.append(
+                finding("not-a-spec", message, source.span(0, 0), f"begin with apiVersion: {API_VERSIONS[0]}")
+            )
         return Parsed(None, report)
     reader = Reader(report)
     if not isinstance(node, Map):
@@ -48,6 +55,15 @@ def parse_spec(source: SourceFile) -> Parsed:
         reader.add("not-a-spec", f"the document is a {node.kind}, not a mapping", node, help_text)
         return Parsed(None, report)
     return Parsed(_spec(reader, source, node), report)
+
+
+def written_credentials(source: SourceFile) -> Iterator[Diagnostic]:
+    """Report what has a credential's form anywhere in a text, comments and unreadable YAML included."""
+    for item in credentials(source.text):
+        span = source.span(item.start, item.end)
+        yield finding(
+            "secret-in-plain-text", f"this looks like {item.what}, in plain text", span, SECRET_HELP
+        )
 
 
 def _invisible(source: SourceFile, report: list[Diagnostic]) -> None:
@@ -64,9 +80,9 @@ def _invisible(source: SourceFile, report: list[Diagnostic]) -> None:
 
 
 def _spec(reader: Reader, source: SourceFile, top: Map) -> Spec:
-    entries = reader.known_keys(top, TOP_KEYS, "a spec")
+    entries = reader.known_keys(top, SPEC.names, "a spec")
     api_version = _fixed(reader, top, entries.get("apiVersion"), "apiVersion", API_VERSIONS)
-    _fixed(reader, top, entries.get("kind"), "kind", ("Workflow",))
+    _fixed(reader, top, entries.get("kind"), "kind", SPEC.keys["kind"].words)
     name, mode = _metadata(reader, top, entries.get("metadata"))
     config = _config(reader, _optional_map(reader, entries.get("config"), "config"))
     run = _run(reader, _optional_map(reader, entries.get("run"), "run"))
@@ -97,7 +113,12 @@ def _fixed(
         return ""
     if scalar.value not in allowed:
         near = nearest(scalar.value, allowed)
-        reader.add("unknown-value", f"{key} {scalar.value!r:.80} is not known", scalar, f"write {(near or allowed)[0]}")
+        reader.add(
+            "unknown-value",
+            f"{key} {scalar.value!r:.80} is not known",
+            scalar,
+            f"write {(near or allowed)[0]}",
+        )
         return ""
     return scalar.value
 
@@ -109,7 +130,7 @@ def _metadata(reader: Reader, top: Map, entry: tuple[Scalar, Node] | None) -> tu
     mapping = reader.mapping(entry[1], "metadata", "write metadata: {name: ...}")
     if mapping is None:
         return None, ""
-    entries = reader.known_keys(mapping, METADATA_KEYS, "metadata")
+    entries = reader.known_keys(mapping, METADATA.names, "metadata")
     name = None
     if "name" not in entries:
         reader.add("missing-key", "metadata has no name", entry[0], "add name: ...")
@@ -128,10 +149,12 @@ def _metadata(reader: Reader, top: Map, entry: tuple[Scalar, Node] | None) -> tu
     mode = ""
     if "executionMode" in entries:
         scalar = reader.scalar(entries["executionMode"][1], "metadata.executionMode")
-        if scalar is not None and scalar.value != "runtime":
-            reader.add("unknown-value", f"executionMode {scalar.value!r:.80} is not known", scalar, "write runtime")
+        if scalar is not None and scalar.value not in METADATA.keys["executionMode"].words:
+            reader.add(
+                "unknown-value", f"executionMode {scalar.value!r:.80} is not known", scalar, "write runtime"
+            )
         elif scalar is not None:
-            mode = "runtime"
+            mode = scalar.value
     return name, mode
 
 
@@ -142,7 +165,7 @@ def _optional_map(reader: Reader, entry: tuple[Scalar, Node] | None, what: str) 
 
 
 def config_entries(mapping: Map, origin: str) -> dict[str, ConfigEntry]:
-    """Flatten a config mapping: a nested value is reached by its dotted path unless a flat key has that name."""
+    """Flatten a config mapping: a nested value has its dotted path, unless a flat key has that name."""
     found: dict[str, ConfigEntry] = {}
     nested: list[tuple[str, Map]] = []
     for text, (key, value) in mapping.entries.items():
@@ -154,6 +177,8 @@ def config_entries(mapping: Map, origin: str) -> dict[str, ConfigEntry]:
     while nested:
         prefix, inner = nested.pop(0)
         for text, (key, value) in inner.entries.items():
+            if text.startswith("x-"):
+                continue
             path = f"{prefix}.{text}"
             found.setdefault(path, ConfigEntry(key, value, origin))
             if isinstance(value, Map):
@@ -178,7 +203,9 @@ def _run(reader: Reader, mapping: Map | None) -> dict[str, tuple[Scalar, Scalar]
         if scalar is None:
             continue
         if "{{" in scalar.value:
-            reader.add("token-not-allowed-here", f"run.{text} is plain text, without tokens", scalar, "use config")
+            reader.add(
+                "token-not-allowed-here", f"run.{text} is plain text, without tokens", scalar, "use config"
+            )
             continue
         found[text] = (key, scalar)
     return found
@@ -208,7 +235,9 @@ def _states(reader: Reader, top: Map, entry: tuple[Scalar, Node] | None) -> dict
     if isinstance(node, Seq):
         pairs = _list_form(reader, node)
     elif isinstance(node, Map):
-        pairs = [(name, value, False) for text, (name, value) in node.entries.items() if not text.startswith("x-")]
+        pairs = [
+            (name, value, False) for text, (name, value) in node.entries.items() if not text.startswith("x-")
+        ]
     else:
         reader.wrong_type(node, "states", "a mapping of names to states")
         return {}

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from npac.diagnostics.diagnostic import Related
 from npac.syntax.ast import ArtifactDecl, Loop, Param, State, Text, Transition, TriggerDecl
+from npac.syntax.language import ARTIFACT, COMMAND, LOOP, PREDICATES, STATE, TRANSITION, TRIGGER
 from npac.syntax.reader import ENV_NAME, Reader
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
-
-STATE_KEYS = (
-    "description", "needs", "run", "toolRef", "sequence", "parallel", "parallelCount", "maxConcurrency", "params",
-    "trigger", "loop", "transitions", "next", "inputs", "outputs", "resources", "multiNodeMode", "terminal",
-    "writesDecision", "secrets", "groupRetry",
-)  # fmt: skip
-STATE_ALIASES = {
-    "tool_ref": "toolRef",
-    "parallel_count": "parallelCount",
-    "max_concurrency": "maxConcurrency",
-    "writes_decision": "writesDecision",
-    "multi_node_mode": "multiNodeMode",
-}
-TRIGGER_KEYS = ("uri", "pollSeconds", "maxPolls", "minObjects")
-TRIGGER_ALIASES = {"poll_seconds": "pollSeconds", "max_polls": "maxPolls", "min_objects": "minObjects"}
-PREDICATES = ("promote_checkpoint", "loop_back")
 
 
 def parse_state(reader: Reader, name: Scalar, node: Node, *, list_form: bool = False) -> State | None:
@@ -29,11 +14,16 @@ def parse_state(reader: Reader, name: Scalar, node: Node, *, list_form: bool = F
     mapping = reader.mapping(node, f"the state {name.value!r}", "give it at least a run, a toolRef or a next")
     if mapping is None:
         return None
-    known = (*STATE_KEYS, "name") if list_form else STATE_KEYS
-    entries = reader.known_keys(mapping, known, f"the state {name.value!r}", STATE_ALIASES)
+    known = (*STATE.names, "name") if list_form else STATE.names
+    entries = reader.known_keys(mapping, known, f"the state {name.value!r}", STATE.aliases)
     entries.pop("name", None)
+    for key, is_none in (("next", _no_text), ("transitions", _no_items)):
+        if key in entries and is_none(entries[key][1]):
+            del entries[key]
     keys = {key: scalar for key, (scalar, _) in entries.items()}
     values = {key: value for key, (_, value) in entries.items()}
+    if "description" in values and not isinstance(values["description"], Scalar):
+        reader.wrong_type(values["description"], "description", "text")
     shell, argv = _command(reader, values["run"]) if "run" in values else (None, None)
     return State(
         name=name,
@@ -45,7 +35,9 @@ def parse_state(reader: Reader, name: Scalar, node: Node, *, list_form: bool = F
         tool_ref=reader.plain_name(values["toolRef"], "toolRef") if "toolRef" in values else None,
         sequence=_members(reader, name, values["sequence"], "sequence") if "sequence" in values else None,
         parallel=_members(reader, name, values["parallel"], "parallel") if "parallel" in values else None,
-        parallel_count=reader.count(values["parallelCount"], "parallelCount") if "parallelCount" in values else None,
+        parallel_count=reader.count(values["parallelCount"], "parallelCount")
+        if "parallelCount" in values
+        else None,
         max_concurrency=reader.count(values["maxConcurrency"], "maxConcurrency")
         if "maxConcurrency" in values
         else None,
@@ -53,11 +45,13 @@ def parse_state(reader: Reader, name: Scalar, node: Node, *, list_form: bool = F
         trigger=_trigger(reader, values["trigger"]) if "trigger" in values else None,
         loop=_loop(reader, keys["loop"], values["loop"]) if "loop" in values else None,
         transitions=_transitions(reader, values["transitions"]) if "transitions" in values else (),
-        next=_next(reader, values["next"]) if "next" in values else None,
+        next=reader.plain_name(values["next"], "next") if "next" in values else None,
         inputs=_artifacts(reader, values["inputs"], "inputs") if "inputs" in values else (),
         outputs=_artifacts(reader, values["outputs"], "outputs") if "outputs" in values else (),
         resources=reader.plain_name(values["resources"], "resources") if "resources" in values else None,
-        multi_node_mode=_choice(reader, values["multiNodeMode"], "multiNodeMode", ("sharded",))
+        multi_node_mode=_choice(
+            reader, values["multiNodeMode"], "multiNodeMode", STATE.keys["multiNodeMode"].words
+        )
         if "multiNodeMode" in values
         else None,
         terminal=reader.boolean(values["terminal"], "terminal") if "terminal" in values else False,
@@ -65,7 +59,9 @@ def parse_state(reader: Reader, name: Scalar, node: Node, *, list_form: bool = F
         if "writesDecision" in values
         else False,
         secrets=_secrets(reader, values["secrets"]) if "secrets" in values else (),
-        group_retry=_choice(reader, values["groupRetry"], "groupRetry", ("all",)) if "groupRetry" in values else None,
+        group_retry=_choice(reader, values["groupRetry"], "groupRetry", STATE.keys["groupRetry"].words)
+        if "groupRetry" in values
+        else None,
     )
 
 
@@ -73,7 +69,10 @@ def _choice(reader: Reader, node: Node, what: str, allowed: tuple[str, ...]) -> 
     scalar = reader.plain_name(node, what)
     if scalar is not None and scalar.value not in allowed:
         reader.add(
-            "unknown-value", f"{what} cannot be {scalar.value!r:.80}", scalar, "it can be " + " or ".join(allowed)
+            "unknown-value",
+            f"{what} cannot be {scalar.value!r:.80}",
+            scalar,
+            "it can be " + " or ".join(allowed),
         )
         return None
     return scalar
@@ -85,10 +84,12 @@ def _members(reader: Reader, name: Scalar, node: Node, key: str) -> tuple[Scalar
     return reader.names(node, key)
 
 
-def _next(reader: Reader, node: Node) -> Scalar | None:
-    if isinstance(node, Scalar) and (node.is_null or node.value == ""):
-        return None
-    return reader.plain_name(node, "next")
+def _no_text(node: Node) -> bool:
+    return isinstance(node, Scalar) and (node.is_null or node.value == "")
+
+
+def _no_items(node: Node) -> bool:
+    return isinstance(node, Seq) and not node.items
 
 
 def _command(reader: Reader, node: Node) -> tuple[Text | None, tuple[Text, ...] | None]:
@@ -96,7 +97,7 @@ def _command(reader: Reader, node: Node) -> tuple[Text | None, tuple[Text, ...] 
     mapping = reader.mapping(node, "run", help_text)
     if mapping is None:
         return None, None
-    entries = reader.known_keys(mapping, ("shell", "argv"), "run")
+    entries = reader.known_keys(mapping, COMMAND.names, "run")
     if not entries:
         if all(key.startswith("x-") for key in mapping.entries):
             reader.add("no-work", "run names no command", mapping, help_text)
@@ -146,9 +147,11 @@ def _trigger(reader: Reader, node: Node) -> TriggerDecl | None:
     mapping = reader.mapping(node, "trigger", "write trigger: {uri: ...}")
     if mapping is None:
         return None
-    entries = reader.known_keys(mapping, TRIGGER_KEYS, "trigger", TRIGGER_ALIASES)
+    entries = reader.known_keys(mapping, TRIGGER.names, "trigger", TRIGGER.aliases)
     if "uri" not in entries:
-        reader.add("missing-key", "the trigger has no uri", mapping, "say which objects to wait for: uri: s3://...")
+        reader.add(
+            "missing-key", "the trigger has no uri", mapping, "say which objects to wait for: uri: s3://..."
+        )
     counts = {
         key: reader.count(entries[key][1], f"trigger.{key}")
         for key in ("pollSeconds", "maxPolls", "minObjects")
@@ -167,7 +170,7 @@ def _loop(reader: Reader, key: Scalar, node: Node) -> Loop | None:
     mapping = reader.mapping(node, "loop", "write loop: {max: N, until: promote_checkpoint}")
     if mapping is None:
         return None
-    entries = reader.known_keys(mapping, ("max", "until"), "loop")
+    entries = reader.known_keys(mapping, LOOP.names, "loop")
     if "max" not in entries:
         reader.add("missing-key", "the loop has no max", key, "every loop is bounded: add max: N")
     until = None
@@ -195,7 +198,7 @@ def _transitions(reader: Reader, node: Node) -> tuple[Transition, ...]:
         mapping = reader.mapping(item, "a transition", "write {when: ..., goto: NAME}")
         if mapping is None:
             continue
-        entries = reader.known_keys(mapping, ("when", "if", "goto"), "a transition")
+        entries = reader.known_keys(mapping, TRANSITION.names, "a transition")
         if "goto" not in entries:
             reader.add("missing-key", "the transition has no goto", mapping, "say where it leads: goto: NAME")
         when = reader.plain_name(entries["when"][1], "when") if "when" in entries else None
@@ -222,14 +225,18 @@ def _artifacts(reader: Reader, node: Node, what: str) -> tuple[ArtifactDecl, ...
         mapping = reader.mapping(item, f"an entry of {what}", "write {uri: ..., schema: ...}")
         if mapping is None:
             continue
-        entries = reader.known_keys(mapping, ("uri", "schema", "kind"), f"an entry of {what}")
+        entries = reader.known_keys(mapping, ARTIFACT.names, f"an entry of {what}")
         if "uri" not in entries:
             reader.add("missing-key", f"this entry of {what} has no uri", mapping, "add uri: ...")
             continue
         uri = reader.text(entries["uri"][1], "uri")
         if uri is None:
             continue
-        kind = _choice(reader, entries["kind"][1], "kind", ("file", "directory")) if "kind" in entries else None
+        kind = (
+            _choice(reader, entries["kind"][1], "kind", ARTIFACT.keys["kind"].words)
+            if "kind" in entries
+            else None
+        )
         schema = reader.plain_name(entries["schema"][1], "schema") if "schema" in entries else None
         found.append(ArtifactDecl(mapping.span, uri, schema, kind))
     return tuple(found)
@@ -237,7 +244,9 @@ def _artifacts(reader: Reader, node: Node, what: str) -> tuple[ArtifactDecl, ...
 
 def _secrets(reader: Reader, node: Node) -> tuple[Scalar, ...]:
     if isinstance(node, Map):
-        reader.wrong_type(node, "secrets", "a list of names", "name the variables only, as in secrets: [HF_TOKEN]")
+        reader.wrong_type(
+            node, "secrets", "a list of names", "name the variables only, as in secrets: [HF_TOKEN]"
+        )
         return ()
     found = []
     for name in reader.names(node, "secrets"):

@@ -15,8 +15,8 @@ template languages and programs really use (``stage``, ``stats``, ``look``) are 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from npac.syntax import grammars
 from npac.syntax.nearest import distance, nearest
@@ -74,8 +74,7 @@ _ORDINARY = frozenset((
 _RUN_SLIPS = frozenset(("runs", "runn", "rrun", "ruun", "rnu"))
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token and where it stands in the text.
 
     ``start`` and ``end`` take in the braces, ``path_start`` and ``path_end`` the path alone; ends
@@ -102,8 +101,7 @@ class TokenProblem(grammars.Problem):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """A text as a template.
 
     ``parts`` are literal pieces, unescaped, never empty and never two in a row, and tokens;

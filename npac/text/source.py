@@ -7,7 +7,7 @@ from 1 and are worked out only when something is shown.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class SourceFile:
@@ -58,8 +58,7 @@ class SourceFile:
         return Span(self, start, end)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of a source file; ``end`` is exclusive."""
 
     source: SourceFile

@@ -7,7 +7,8 @@ alias's node carries the place where it is used.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import yaml
 
@@ -161,7 +162,9 @@ def parse_yaml(source: SourceFile) -> tuple[Node | None, list[YamlProblem]]:
         return None, builder.problems
     except UnicodeEncodeError as error:
         message = "a lone surrogate stands here, which is no character"
-        builder.problems.append(YamlProblem("yaml-syntax", message, source.span(error.start, error.end), "remove it"))
+        builder.problems.append(
+            YamlProblem("yaml-syntax", message, source.span(error.start, error.end), "remove it")
+        )
         return None, builder.problems
     return builder.root, builder.problems
 
@@ -176,7 +179,9 @@ def _syntax_problem(source: SourceFile, error: yaml.YAMLError) -> YamlProblem:
         at = _unreadable_at(source.text)
     if problem is None:
         message = "a control character stands here that YAML does not allow"
-        return YamlProblem("yaml-syntax", message, source.span(at, min(at + 1, len(source.text))), "remove it")
+        return YamlProblem(
+            "yaml-syntax", message, source.span(at, min(at + 1, len(source.text))), "remove it"
+        )
     start = source.text.rfind("\n", 0, at) + 1
     indent = source.text[start : at + 1]
     if "\t" in indent and not indent.strip():
@@ -194,7 +199,9 @@ def _syntax_problem(source: SourceFile, error: yaml.YAMLError) -> YamlProblem:
         place = min(other.index, len(source.text))
         related = ("it begins here", source.span(place, place))
     help_text = "look at the indentation, quotes and colons of this line and the one above"
-    return YamlProblem("yaml-syntax", message, source.span(at, min(at + 1, len(source.text))), help_text, related)
+    return YamlProblem(
+        "yaml-syntax", message, source.span(at, min(at + 1, len(source.text))), help_text, related
+    )
 
 
 def _first_word(text: str, at: int) -> str:
@@ -205,11 +212,27 @@ def _first_word(text: str, at: int) -> str:
 def _unreadable_at(text: str) -> int:
     for at, char in enumerate(text):
         code = ord(char)
-        if code < 32 and char not in "\t\n\r" or code == 127 or 0x80 <= code < 0xA0 and code != 0x85:
+        if (code < 32 and char not in "\t\n\r") or code == 127 or (0x80 <= code < 0xA0 and code != 0x85):
             return at
         if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF):
             return at
     return 0
+
+
+if TYPE_CHECKING:
+
+    class _Mark(Protocol):
+        index: int
+
+    class _Event(Protocol):
+        """An event as the C parser gives it: always with its marks, which PyYAML's stubs leave open."""
+
+        start_mark: _Mark
+        end_mark: _Mark
+        anchor: str
+        tag: str | None
+        style: str | None
+        value: str
 
 
 class _Builder:
@@ -234,7 +257,7 @@ class _Builder:
             loader.dispose()
 
     def _read(self, loader: yaml.CSafeLoader) -> None:
-        get = loader.get_event
+        get: Callable[[], Any] = loader.get_event
         documents = 0
         while True:
             event = get()
@@ -263,7 +286,7 @@ class _Builder:
             elif kind is yaml.StreamEndEvent:
                 return
 
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
+    def _scalar(self, event: _Event) -> None:
         start, end = event.start_mark.index, event.end_mark.index
         style = event.style or ""
         value = event.value
@@ -282,7 +305,7 @@ class _Builder:
             self.anchors[event.anchor] = node
         self._add(node)
 
-    def _check_tag(self, event: yaml.NodeEvent) -> None:
+    def _check_tag(self, event: _Event) -> None:
         tag = event.tag
         if tag is None or tag in _SAFE_TAGS or tag == "!":
             return
@@ -299,7 +322,7 @@ class _Builder:
             )
         )
 
-    def _begin(self, event: yaml.CollectionStartEvent, mapping: bool) -> None:
+    def _begin(self, event: _Event, mapping: bool) -> None:
         at = event.start_mark.index
         if event.tag is not None:
             self._check_tag(event)
@@ -324,7 +347,7 @@ class _Builder:
         )
         raise _Stop
 
-    def _finish(self, event: yaml.Event) -> None:
+    def _finish(self, event: _Event) -> None:
         node = self.stack.pop()
         self.keys.pop()
         merges = self.merges.pop()
@@ -348,7 +371,7 @@ class _Builder:
             break
         return end
 
-    def _alias(self, event: yaml.AliasEvent) -> None:
+    def _alias(self, event: _Event) -> None:
         at, end = event.start_mark.index, event.end_mark.index
         span = self.source.span(at, end)
         target = self.anchors.get(event.anchor)

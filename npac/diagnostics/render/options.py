@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from npac.text.source import Span
 
@@ -15,8 +15,7 @@ def rule_url(code: str) -> str:
     return RULE_URL.format(code=code)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How to show findings.
 
     ``color``: colour the text.  ``checked``: the number of specs that were looked at, for the

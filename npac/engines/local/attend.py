@@ -160,6 +160,7 @@ class Attendance:
             task_identity=identity,
             group=self.group,
             mark=marker(self.instance, self.job, task.number),
+            state=self.folder.state(task.number, rank),
         )
         pid, start = spawn(
             self.bash,

@@ -1,6 +1,7 @@
 """The environment of a task: a small base of the launching process, SkyPilot's variables, the task's own.
 
-What counts most comes last: base, SkyPilot's variables, ``envs``, secrets, the engine's marker.
+What counts most comes last: base, SkyPilot's variables and the node's state folder, ``envs``, secrets,
+the engine's marker.
 """
 
 from __future__ import annotations
@@ -77,12 +78,15 @@ def process_environment(
     task_identity: str,
     group: str,
     mark: str,
+    state: str,
 ) -> dict[str, str]:
     """Give the whole environment of one process.
 
     ``task`` is an entry of the plan (see :mod:`npac.engines.local.documents`).  As on SkyPilot, a
     setup script finds its rank in ``SKYPILOT_SETUP_NODE_RANK`` and a run script in
-    ``SKYPILOT_NODE_RANK``; ``SKYPILOT_NUM_NODES`` is there in both.  All nodes are this machine.
+    ``SKYPILOT_NODE_RANK``; ``SKYPILOT_NUM_NODES`` is there in both.  All nodes are this machine, so
+    each has a folder of its own, ``state``, in ``NPA_TASK_STATE``: what a container would hold
+    between setup and run.
     """
     nodes = task["nodes"]
     prefix = "SKYPILOT_SETUP_" if phase == "setup" else "SKYPILOT_"
@@ -94,6 +98,7 @@ def process_environment(
         f"{prefix}NODE_RANK": str(rank),
         f"{prefix}NODE_IPS": "\n".join(["127.0.0.1"] * nodes),
         f"{prefix}NUM_GPUS_PER_NODE": str(task["gpus"]),
+        "NPA_TASK_STATE": state,
     }
     if group:
         given["SKYPILOT_JOBGROUP_NAME"] = group

@@ -7,6 +7,7 @@ jobs/ID/supervisor.log      what the supervisor itself had to say (normally empt
 jobs/ID/TASK/setup.sh       and run.sh, owner-only
 jobs/ID/TASK/outcome.json   how the task ended; on disk before the queue says so
 jobs/ID/TASK/RANK/          working directory of one node
+jobs/ID/TASK/RANK.state/    what its setup leaves for its run (an interpreter, fetched source)
 jobs/ID/TASK/RANK.log       its output
 """
 
@@ -45,6 +46,7 @@ class JobFolder:
                     _write(self.script(number, phase), task[phase].encode("utf-8", "surrogateescape"), 0o700)
             for rank in range(task["nodes"]):
                 os.mkdir(self.work(number, rank), 0o700)
+                os.mkdir(self.state(number, rank), 0o700)
         os.mkfifo(self._at("wake"), 0o600)
         lock = self.lock()
         if lock is None:
@@ -131,6 +133,10 @@ class JobFolder:
     def work(self, task: int, rank: int) -> str:
         """Path of a node's working directory."""
         return os.path.join(self._of(task), str(rank))
+
+    def state(self, task: int, rank: int) -> str:
+        """Path of the folder in which a node's setup leaves things for its run."""
+        return os.path.join(self._of(task), f"{rank}.state")
 
     def log(self, task: int, rank: int) -> str:
         """Path of a node's log."""

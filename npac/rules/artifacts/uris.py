@@ -10,7 +10,7 @@ from npac.flow.flow import Flow
 from npac.flow.graph import Kind
 from npac.flow.steps import SymbolicArtifact
 from npac.flow.symbolic import hole_names
-from npac.ir.values import Value, show
+from npac.ir.values import Hole, Value, show
 
 _SCHEMES = ("s3://", "file://")
 
@@ -43,13 +43,28 @@ def _usable(name: str, output: SymbolicArtifact) -> Iterator[Diagnostic]:
     names: set[str] = set()
     hole_names(uri, names)
     if "run.id" not in names and not any(hole.startswith("state.") for hole in names):
-        message = f"the output {show(uri)!r:.160} of {name!r} is the same for every run: two runs overwrite each other"
+        message = (
+            f"the output {show(uri)!r:.160} of {name!r} is the same for every run: "
+            "two runs overwrite each other"
+        )
         yield finding("output-shared-by-runs", message, at, "put {{run.id}} or {{run.prefix}} into it")
+    if not output.declared_kind and _looks_like_folder(uri):
+        message = f"the output {show(uri)!r:.160} of {name!r} looks like a folder, and is taken for a file"
+        help_text = "end it with a slash, or add kind: directory (or kind: file)"
+        yield finding("kind-undeclared", message, at, help_text)
+
+
+def _looks_like_folder(uri: Value) -> bool:
+    """Say whether a URI ends in a written-out name without a suffix, and without a slash."""
+    tail = uri if isinstance(uri, str) else getattr(uri, "parts", ("",))[-1]
+    if not isinstance(tail, str) or "/" not in tail:
+        return False
+    last = tail.rpartition("/")[2]
+    return last != "" and "." not in last
 
 
 def _same_uri(flow: Flow, items: list[tuple[str, SymbolicArtifact]]) -> Iterator[Diagnostic]:
-    name, output = items[0]
-    shown = f"{show(output.uri)!r:.160}"
+    shown = f"{show(items[0][1].uri)!r:.160}"
     for place, (other, item) in enumerate(items):
         for first, earlier in items[:place]:
             parent = flow.structure.parent.get(first)
@@ -89,7 +104,9 @@ def _rewritten(flow: Flow, items: list[tuple[str, SymbolicArtifact]], shown: str
             if first != other and _one_path(flow, first, other):
                 related = (Related(f"{first!r} writes it here", earlier.decl.uri.node.span),)
                 message = f"{other!r} writes {shown}, which {first!r} wrote before on some path"
-                yield finding("rewritten-output", message, item.decl.uri.node.span, "use another URI", related=related)
+                yield finding(
+                    "rewritten-output", message, item.decl.uri.node.span, "use another URI", related=related
+                )
                 break
 
 
@@ -119,15 +136,25 @@ def _leads(flow: Flow, start: int, target: int) -> bool:
 def _labels(flow: Flow, writers: dict[Value, list[tuple[str, SymbolicArtifact]]]) -> Iterator[Diagnostic]:
     for name, step in flow.steps.by_state.items():
         for item in step.inputs:
-            producers = [entry for entry in writers.get(item.uri, ()) if entry[0] != name]
-            if not producers or not item.schema or item.decl.schema is None:
-                continue
+            producers = [entry for entry in _producers(flow, item.uri, writers) if entry[0] != name]
             labels = {entry[1].schema for entry in producers}
-            if item.schema in labels or "" in labels:
+            if not producers or item.schema in labels or "" in labels:
                 continue
             producer, made = producers[0]
             at = made.decl.schema.span if made.decl.schema is not None else made.decl.span
             related = (Related(f"{producer!r} writes it as {made.schema}", at),)
-            message = f"{name!r} reads {item.schema!r:.80}, but {producer!r} writes that URI as {made.schema!r:.80}"
-            help_text = "give both the same schema label"
-            yield finding("label-mismatch", message, item.decl.schema.span, help_text, related=related)
+            what = f"as {item.schema!r:.80}" if item.schema else "without a label"
+            message = f"{name!r} reads {what} what {producer!r} writes as {made.schema!r:.80}"
+            here = item.decl.schema.span if item.decl.schema is not None else item.decl.uri.node.span
+            help_text = f"give both the same schema label: {made.schema:.80}"
+            yield finding("label-mismatch", message, here, help_text, related=related)
+
+
+def _producers(
+    flow: Flow, uri: Value, writers: dict[Value, list[tuple[str, SymbolicArtifact]]]
+) -> list[tuple[str, SymbolicArtifact]]:
+    """Give the outputs at ``uri``; a state token names its output itself."""
+    if isinstance(uri, Hole) and uri.name.startswith("state."):
+        state, _, number = uri.name.removeprefix("state.").rpartition(".")
+        return [(state, flow.steps.by_state[state].outputs[int(number) - 1])]
+    return writers.get(uri, [])

@@ -9,9 +9,8 @@ from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
 from npac.flow.steps import read_count
 from npac.syntax.ast import State
+from npac.syntax.language import MAX_CONCURRENCY
 from npac.text.yaml_nodes import Scalar
-
-MAX_CONCURRENCY = 64
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -25,7 +24,9 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             if earlier is None:
                 first[member.value] = (name, member)
                 continue
-            where = "twice in one group" if earlier[0] == name else f"in the groups {earlier[0]!r} and {name!r}"
+            where = (
+                "twice in one group" if earlier[0] == name else f"in the groups {earlier[0]!r} and {name!r}"
+            )
             related = (Related("first named here", earlier[1].span),)
             message = f"the state {member.value!r} stands {where}"
             help_text = "a state stands once; make a second state for a second use"
@@ -47,23 +48,33 @@ def _terminal(state: State) -> Iterator[Diagnostic]:
     if not state.terminal:
         return
     for key in ("next", "transitions"):
-        if key in state.keys and (key != "next" or state.next is not None):
+        if key in state.keys:
             message = f"the terminal state {state.name.value!r} has {key}, and a terminal state ends the run"
             related = (Related("terminal is set here", state.key_span("terminal")),)
-            yield finding("terminal-with-exit", message, state.key_span(key), f"remove {key} or terminal", related=related)
+            yield finding(
+                "terminal-with-exit",
+                message,
+                state.key_span(key),
+                f"remove {key} or terminal",
+                related=related,
+            )
 
 
 def _sequence(flow: Flow, group: State) -> Iterator[Diagnostic]:
     for member in group.members:
         child = flow.spec.states.get(member.value)
-        if child is None:
+        if child is None or any(member.value in cycle for cycle in flow.structure.cycles):
             continue
         related = (Related(f"{member.value!r} is a member of {group.name.value!r}", member.span),)
         if child.next is not None:
-            message = f"{member.value!r} has a next, but the sequence {group.name.value!r} decides what follows it"
+            message = (
+                f"{member.value!r} has a next, but the sequence {group.name.value!r} decides what follows it"
+            )
             yield finding("child-with-next", message, child.key_span("next"), "remove next", related=related)
         if child.terminal:
-            message = f"{member.value!r} is terminal, but the sequence {group.name.value!r} would go on after it"
+            message = (
+                f"{member.value!r} is terminal, but the sequence {group.name.value!r} would go on after it"
+            )
             help_text = "make the sequence terminal instead, or move the state out of it"
             yield finding("terminal-child", message, child.key_span("terminal"), help_text, related=related)
 
@@ -72,7 +83,9 @@ def _parallel(flow: Flow, group: State) -> Iterator[Diagnostic]:
     name = group.name.value
     if len(group.members) == 1:
         message = f"the parallel group {name!r} has one member; it takes two or more"
-        yield finding("too-few-members", message, group.key_span("parallel"), "add members, or run the state by itself")
+        yield finding(
+            "too-few-members", message, group.key_span("parallel"), "add members, or run the state by itself"
+        )
     for member in group.members:
         child = flow.spec.states.get(member.value)
         if child is None:

@@ -64,7 +64,9 @@ def longest_walk(flow: Flow, bounds: dict[str, int]) -> int:
         if flow.spec.states[name].terminal:
             targets = []
         if ready:
-            best[name] = weight[name] + max((best[target] for target in targets if target is not None), default=0)
+            best[name] = weight[name] + max(
+                (best[target] for target in targets if target is not None), default=0
+            )
             continue
         stack.append((name, True))
         stack.extend((target, False) for target in targets if target is not None and target not in best)

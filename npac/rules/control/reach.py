@@ -35,8 +35,12 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     ends = [name for name in reached if spec.states[name].terminal and name not in flow.structure.parent]
     if not ends:
         anywhere = [name for name, state in spec.states.items() if state.terminal]
-        message = "no terminal state can be reached from the first state" if anywhere else "no state is terminal"
-        yield finding("no-terminal", message, spec.initial.span, "mark the state that ends the run: terminal: true")
+        message = (
+            "no terminal state can be reached from the first state" if anywhere else "no state is terminal"
+        )
+        yield finding(
+            "no-terminal", message, spec.initial.span, "mark the state that ends the run: terminal: true"
+        )
         return
     for name in spec.states:
         if name in reached and name not in flow.structure.parent and not spec.states[name].terminal:

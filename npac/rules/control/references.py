@@ -53,4 +53,6 @@ def _outside(flow: Flow, target: Scalar, key: str) -> Iterator[Diagnostic]:
     outermost = flow.structure.ancestors(target.value)[:1] or (parent,)
     related = (Related(f"{target.value!r} is a member of {parent!r}", flow.spec.states[parent].name.span),)
     message = f"{key} names {target.value!r}, which is a member of the group {parent!r}"
-    yield finding("member-as-target", message, target.span, f"name the group: {outermost[0]}", related=related)
+    yield finding(
+        "member-as-target", message, target.span, f"name the group: {outermost[0]}", related=related
+    )

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
+from npac.flow.structure import condition_holds
 from npac.syntax.ast import State, Transition
 from npac.syntax.conditions import Condition, parse_condition
 from npac.syntax.nearest import nearest
 from npac.text.yaml_nodes import Scalar
 
-_LOOKS_FALSE = frozenset(("false", "no", "0", "off", "null", "none"))
+_LOOKS_FALSE = frozenset(("false", "no", "n", "0", "off", "null", "none"))
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -20,7 +21,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     for name, state in flow.spec.states.items():
         for transition in state.transitions:
             if transition.condition is not None:
-                yield from _condition(flow, transition.condition)
+                yield from _condition(flow, transition, transition.condition)
         parent = flow.structure.parent.get(name)
         if parent is None:
             exits = flow.structure.exits[name]
@@ -28,15 +29,19 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
                 message = f"no transition of {name!r} is taken for some decision, and it has no next"
                 help_text = "add next: NAME, or a transition for the other decision"
                 yield finding("no-fall-through", message, state.key_span("transitions"), help_text)
-            elif state.transitions and exits.promote is None and not exits.decides and not state.terminal:
-                if all(item.goto is not None for item in state.transitions) and state.next is None:
-                    message = f"every transition of {name!r} has an if that is false, and it has no next"
-                    yield finding("no-fall-through", message, state.key_span("transitions"), "add next: NAME")
+            elif (
+                state.transitions
+                and exits.promote is None
+                and not (exits.decides or state.terminal or state.next is not None)
+                and all(item.goto is not None for item in state.transitions)
+            ):
+                message = f"every transition of {name!r} has an if that is false, and it has no next"
+                yield finding("no-fall-through", message, state.key_span("transitions"), "add next: NAME")
         elif state.transitions and flow.spec.states[parent].sequence is not None:
             yield from _child(flow, state, parent)
 
 
-def _condition(flow: Flow, scalar: Scalar) -> Iterator[Diagnostic]:
+def _condition(flow: Flow, transition: Transition, scalar: Scalar) -> Iterator[Diagnostic]:
     parsed = parse_condition(scalar.value)
     if not isinstance(parsed, Condition):
         yield finding("bad-condition", f"if cannot be read: {parsed.message}", scalar.span, parsed.help)
@@ -49,10 +54,18 @@ def _condition(flow: Flow, scalar: Scalar) -> Iterator[Diagnostic]:
         yield finding("unknown-config-key", f"there is no config key {parsed.key!r}", span, help_text)
         return
     node = entry.node
-    if isinstance(node, Scalar) and node.style != "" and entry.origin == "spec" and node.value.lower() in _LOOKS_FALSE:
-        message = f"the config key {parsed.key!r} is the quoted text {node.value!r}, which counts as true"
+    if not isinstance(node, Scalar) or node.value.lower() not in _LOOKS_FALSE:
+        return
+    if condition_holds(flow.config, transition):
+        message = f"the config key {parsed.key!r} is the text {node.value!r}, which counts as true"
         related = (Related("it decides this transition", scalar.span),)
-        yield finding("quoted-false", message, node.span, "remove the quotes if false is meant", related=related)
+        yield finding(
+            "quoted-false",
+            message,
+            node.span,
+            "write false, without quotes, if that is meant",
+            related=related,
+        )
 
 
 def _child(flow: Flow, state: State, parent: str) -> Iterator[Diagnostic]:
@@ -84,8 +97,11 @@ def _body_goto(flow: Flow, transition: Transition, loop: str, leaves_to: str | N
     severity = Severity.ERROR if flow.spec.runtime_mode else None
     related = (Related(f"the loop {loop!r}", loop_state.name.span),)
     message = f"goto {goto.value!r} inside the body of the loop {loop!r} never routes"
-    help_text = f"a goto here means go on ({loop} or a member of it) or leave ({leaves_to or 'what follows the loop'})"
-    yield finding("transition-never-routes", message, goto.span, help_text, related=related, severity=severity)
+    leaves = leaves_to or "what follows the loop"
+    help_text = f"a goto here means go on ({loop} or a member of it) or leave ({leaves})"
+    yield finding(
+        "transition-never-routes", message, goto.span, help_text, related=related, severity=severity
+    )
 
 
 def _follows(flow: Flow, loop: str, name: str) -> bool:

@@ -8,12 +8,16 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
 from npac.syntax.ast import State
+from npac.syntax.language import PARALLEL, PLAIN, SEQUENCE, STATE, WORK
 
-_GROUP = {"description", "needs", "outputs", "next"}
-_SEQUENCE = _GROUP | {"sequence", "loop", "transitions", "terminal"}
-_PARALLEL = _GROUP | {"parallel", "parallelCount", "maxConcurrency", "groupRetry"}
-_PARALLEL_ONLY = ("parallelCount", "maxConcurrency", "groupRetry")
-_WORK_ONLY = ("inputs", "outputs", "loop", "writesDecision", "secrets", "multiNodeMode")
+_SEQUENCE = STATE.on(SEQUENCE)
+_PARALLEL = STATE.on(PARALLEL)
+_PARALLEL_ONLY = tuple(key for key in STATE.names if STATE.keys[key].on == (PARALLEL,) and key != "parallel")
+_WORK_ONLY = tuple(
+    key
+    for key in STATE.names
+    if key in STATE.on(WORK) - STATE.on(PLAIN) and key not in ("run", "toolRef", "trigger")
+)
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -55,9 +59,14 @@ def _state(state: State) -> Iterator[Diagnostic]:
     for key in _WORK_ONLY:
         if key in keys:
             message = f"{name!r} runs nothing, and {key} has no meaning without work"
-            yield finding("key-not-for-group", message, keys[key].span, "give it a run or a toolRef, or remove the key")
+            yield finding(
+                "key-not-for-group", message, keys[key].span, "give it a run or a toolRef, or remove the key"
+            )
     if not state.terminal and "transitions" not in keys and "next" not in keys:
-        message = f"the state {name!r} does nothing: it has no run, toolRef, sequence, parallel, transitions or next"
+        message = (
+            f"the state {name!r} does nothing: "
+            "it has no run, toolRef, sequence, parallel, transitions or next"
+        )
         yield finding("no-work", message, state.name.span, "give it work, or make it terminal: true")
 
 

@@ -8,9 +8,15 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
 
+_DECISIONS = ("promote", "promote_checkpoint", "loop_back", "loop_back_to_inner_loop")
+
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
-    """Note a spec that reads decisions and does not declare ``executionMode: runtime``."""
+    """Note a spec that reads decisions and does not declare ``executionMode: runtime``.
+
+    ``config.plan_assume_decision``, which previews go by, must be a decision.
+    """
+    yield from _assumed(flow)
     spec = flow.spec
     if spec.runtime_mode:
         return
@@ -22,3 +28,13 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         message = "this spec reads decisions and does not say that only real ones may route"
         help_text = "add executionMode: runtime to metadata"
         yield finding("undeclared-runtime-mode", message, metadata.span, help_text)
+
+
+def _assumed(flow: Flow) -> Iterator[Diagnostic]:
+    text = flow.config.text("plan_assume_decision")
+    if text and text not in _DECISIONS:
+        message = f"plan_assume_decision is {text!r:.80}, and there is no such decision"
+        at = flow.config.entries["plan_assume_decision"].node.span
+        yield finding(
+            "unknown-predicate", message, at, "write promote_checkpoint or loop_back, or leave it empty"
+        )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
+from npac.ir.values import Value
 
 _HELP = "give an output a schema label with the word decision, or set config.decision_uri"
 
@@ -17,23 +18,41 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         step = flow.steps.by_state[name]
         if state.loop is not None and state.loop.until is not None and not state.parallel:
             at = state.loop.until.span
-            if flow.gate_uri(name, "until") is None:
+            if decision_place(flow, name, "until") is None:
                 message = f"the loop {name!r} has until, and nothing says where its decision is read from"
-                help_text = "mark the body's last direct child that decides with writesDecision: true, or set config.decision_uri"
+                help_text = (
+                    "mark the body's last direct child that decides with writesDecision: true, "
+                    "or set config.decision_uri"
+                )
                 yield finding("no-decision-source", message, at, help_text)
             elif state.sequence is not None and flow.gate_writer(name, "until") is None:
-                message = f"no direct child of the loop {name!r} writes a decision; it is read from config.decision_uri"
-                yield finding("decision-from-config", message, at, "mark the child that decides with writesDecision: true")
+                message = (
+                    f"no direct child of the loop {name!r} writes a decision; "
+                    "it is read from config.decision_uri"
+                )
+                yield finding(
+                    "decision-from-config",
+                    message,
+                    at,
+                    "mark the child that decides with writesDecision: true",
+                )
         exits = flow.structure.exits.get(name)
-        if exits is not None and exits.decides and flow.gate_uri(name, "transitions") is None:
+        if exits is not None and exits.decides and decision_place(flow, name, "transitions") is None:
             message = f"{name!r} routes by a decision, and nothing says where it is read from"
             yield finding("no-decision-source", message, state.key_span("transitions"), _HELP)
         if state.writes_decision and state.works:
             outputs = [item.uri for item in step.outputs]
-            if step.decision_uri is None:
+            if not step.decision_uri:
                 message = f"{name!r} writes a decision, and nothing says where"
                 yield finding("no-decision-source", message, state.key_span("writesDecision"), _HELP)
             elif step.decision_uri not in outputs:
                 message = f"{name!r} writes its decision to decision_uri, which is not among its outputs"
-                help_text = "declare it: outputs: [{uri: \"{{config.decision_uri}}\", schema: ...}]"
+                help_text = 'declare it: outputs: [{uri: "{{config.decision_uri}}", schema: ...}]'
                 yield finding("decision-not-an-output", message, state.key_span("writesDecision"), help_text)
+
+
+def decision_place(flow: Flow, state: str, role: str) -> Value | None:
+    """Give the URI at which a gate reads its decision; None when nothing, or an empty text, says so."""
+    writer = flow.gate_writer(state, role)
+    uri = flow.steps.by_state[writer].decision_uri if writer is not None else flow.gate_uri(state, role)
+    return uri or None

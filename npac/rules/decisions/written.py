@@ -9,7 +9,8 @@ from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
 from npac.flow.graph import Kind
 from npac.flow.symbolic import hole_names
-from npac.ir.values import Hole, Value, show
+from npac.ir.values import Value, show
+from npac.rules.decisions.sources import decision_place
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -20,11 +21,10 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     for point in graph.points:
         if point.kind is not Kind.GATE or not flow.reached(point.index):
             continue
-        uri = flow.gate_uri(point.state, point.role)
+        uri = decision_place(flow, point.state, point.role)
         if uri is None:
             continue
-        concrete = _own(flow, uri)
-        path = _unwritten_path(flow, point.index, concrete)
+        path = _unwritten_path(flow, point.index, uri)
         if path is None:
             continue
         state = flow.spec.states[point.state]
@@ -33,17 +33,13 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         if len(path) > 8:
             path = [*path[:3], "...", *path[-4:]]
         message = (
-            f"{point.state!r} reads the decision at {show(concrete)}, and no state with writesDecision "
+            f"{point.state!r} reads the decision at {show(uri)}, and no state with writesDecision "
             f"writes it on this path: {' -> '.join(path)}"
         )
-        help_text = "mark the state that writes it with writesDecision: true and declare that URI as its output"
+        help_text = (
+            "mark the state that writes it with writesDecision: true and declare that URI as its output"
+        )
         yield finding("decision-not-written", message, at, help_text, severity=severity)
-
-
-def _own(flow: Flow, uri: Value) -> Value:
-    if isinstance(uri, Hole) and uri.name.startswith("decision."):
-        return flow.steps.by_state[uri.name.removeprefix("decision.")].decision_uri or uri
-    return uri
 
 
 def _unwritten_path(flow: Flow, target: int, uri: Value) -> list[str] | None:
@@ -67,7 +63,11 @@ def _unwritten_path(flow: Flow, target: int, uri: Value) -> list[str] | None:
         point = graph.points[at]
         after = written
         if point.kind is Kind.WAVE:
-            ran = flow.structure.members.get(point.state) if flow.spec.states[point.state].parallel else (point.state,)
+            ran = (
+                flow.structure.members.get(point.state)
+                if flow.spec.states[point.state].parallel
+                else (point.state,)
+            )
             if any(name in states for name in ran or ()):
                 after = False
             for name in ran or ():

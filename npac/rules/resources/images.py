@@ -48,11 +48,15 @@ def _images(flow: Flow) -> Iterator[Diagnostic]:
         parsed = parse_image(value)
         if isinstance(parsed, ImageProblem):
             given = "" if value == node.value else f" ({value!r:.120})"
-            yield finding("bad-image", f"the image{given} cannot be read: {parsed.message}", node.span, parsed.help)
+            yield finding(
+                "bad-image", f"the image{given} cannot be read: {parsed.message}", node.span, parsed.help
+            )
         elif isinstance(parsed, ToolImage) and parsed.name not in flow.catalog.images:
             near = flow.catalog.images_nearest(parsed.name)
             help_text = "did you mean " + " or ".join(near) + "?" if near else "name an image of the catalog"
-            yield finding("unknown-tool-image", f"the catalog has no image {parsed.name!r}", node.span, help_text)
+            yield finding(
+                "unknown-tool-image", f"the catalog has no image {parsed.name!r}", node.span, help_text
+            )
 
 
 def _image_node(flow: Flow, step: SymbolicStep) -> Scalar | None:
@@ -80,7 +84,14 @@ def _required(flow: Flow) -> Iterator[Diagnostic]:
             message = f"required_immutable_images names {key!r:.80}, which is no config key"
             yield finding("unknown-config-key", message, item.span, "declare it in config")
             continue
-        value = flow.config.values.get(key)
+        given = flow.config.entries[key].node
+        if not isinstance(given, Scalar):
+            message = f"the image {key!r} must be text, and this is a {given.kind}"
+            yield finding(
+                "wrong-type", message, given.span, "write REGISTRY/REPOSITORY@sha256:<64 hex digits>"
+            )
+            continue
+        value = "" if given.is_null else flow.config.values.get(key)
         if value is None:
             continue
         remedy = f"give --var {key}=REGISTRY/REPOSITORY@sha256:<64 hex digits>"
@@ -110,7 +121,9 @@ def _baked(flow: Flow) -> Iterator[Diagnostic]:
     module = config.text("baked_npa_import")
     if module and not _MODULE.match(module):
         message = f"baked_npa_import must be a dotted Python module name, and {module!r:.80} is none"
-        yield finding("bad-import-module", message, config.entries["baked_npa_import"].node.span, "write package.module")
+        yield finding(
+            "bad-import-module", message, config.entries["baked_npa_import"].node.span, "write package.module"
+        )
     if not baked:
         return
     if not sha:
@@ -119,8 +132,7 @@ def _baked(flow: Flow) -> Iterator[Diagnostic]:
         message = "require_baked_npa needs source_sha, an operator input that is empty"
         help_text = "give --var source_sha=<the commit's 40 hex digits>"
         yield finding("operator-input-empty", message, at, help_text)
-    for item in baked_images(flow):
-        yield item
+    yield from baked_images(flow)
 
 
 def baked_images(flow: Flow) -> Iterator[Diagnostic]:
@@ -133,7 +145,13 @@ def baked_images(flow: Flow) -> Iterator[Diagnostic]:
         value = step.profile.get("image")
         if node is not None and isinstance(value, str) and value != "":
             parsed = parse_image(value)
-            if isinstance(parsed, (ImageProblem, ToolImage)):
+            if isinstance(parsed, ToolImage):
+                image = flow.catalog.images.get(parsed.name, "")
+                if image and (step.profile_name, value) not in seen:
+                    seen.add((step.profile_name, value))
+                    yield from _unpinned(flow, image, value, node.span)
+                continue
+            if isinstance(parsed, ImageProblem):
                 continue
             problem = immutable_problem(flow.pins.get(value, value))
             if problem is not None and (step.profile_name, value) not in seen:
@@ -145,12 +163,10 @@ def baked_images(flow: Flow) -> Iterator[Diagnostic]:
                 seen.add((step.profile_name, ""))
                 yield _empty_image(flow, step, node.span)
         elif step.tool is not None and step.tool.image:
-            pinned = flow.pins.get(step.tool.image, step.tool.image)
-            if immutable_problem(pinned) is not None and ("tool", step.tool.image) not in seen:
+            if ("tool", step.tool.image) not in seen:
                 seen.add(("tool", step.tool.image))
-                message = f"the catalog's image for {step.tool.name} has no digest, and require_baked_npa needs one"
                 at = step.state.tool_ref.span if step.state.tool_ref is not None else step.state.name.span
-                yield finding("operator-input-empty", message, at, f"compile with --pin {step.tool.image}=...@sha256:...")
+                yield from _unpinned(flow, step.tool.image, step.tool.name, at)
         elif node is None and ("none", step.profile_name) not in seen:
             seen.add(("none", step.profile_name))
             message = f"require_baked_npa needs an image for {name!r}, and nothing names one"
@@ -158,11 +174,20 @@ def baked_images(flow: Flow) -> Iterator[Diagnostic]:
             yield finding("operator-input-empty", message, step.state.name.span, help_text)
 
 
+def _unpinned(flow: Flow, image: str, user: str, at: Span) -> Iterator[Diagnostic]:
+    """Report an image of the catalog that no digest pins."""
+    if immutable_problem(flow.pins.get(image, image)) is not None:
+        message = f"the catalog's image for {user} has no digest, and require_baked_npa needs one"
+        yield finding("operator-input-empty", message, at, f"compile with --pin {image}=...@sha256:...")
+
+
 def _empty_image(flow: Flow, step: SymbolicStep, at: Span) -> Diagnostic:
     from npac.syntax.templates import parse_template
 
     node = _image_node(flow, step)
-    keys = [token.path for token in parse_template(node.value).tokens if token.scope == "config"] if node else []
+    keys = (
+        [token.path for token in parse_template(node.value).tokens if token.scope == "config"] if node else []
+    )
     named = f" ({', '.join(keys)})" if keys else ""
     message = f"the image of the profile {step.profile_name!r}{named} is an operator input and is empty"
     remedy = f"give --var {keys[0] if keys else 'KEY'}=REGISTRY/REPOSITORY@sha256:<64 hex digits>"

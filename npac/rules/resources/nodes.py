@@ -47,16 +47,30 @@ def _contract(
         return step.params[key] if key in step.params else flow.config.values.get(key)
 
     if tool.shard_activation and value(tool.shard_activation) in (None, ""):
-        message = f"on {nodes} nodes, {tool.name} needs the config key {tool.shard_activation!r}, which is empty"
+        message = (
+            f"on {nodes} nodes, {tool.name} needs the config key {tool.shard_activation!r}, which is empty"
+        )
         yield finding("shard-contract", message, at, f"set {tool.shard_activation}", related=related)
     if tool.shard_output:
         output = value(tool.shard_output)
         begin = output if isinstance(output, str) or output is None else getattr(output, "parts", ("",))[0]
         if not isinstance(begin, str) or not begin.startswith("s3://"):
-            message = f"on {nodes} nodes, {tool.name} needs an s3:// URI in the config key {tool.shard_output!r}"
-            yield finding("shard-contract", message, at, f"set {tool.shard_output} to s3://...", related=related)
+            message = (
+                f"on {nodes} nodes, {tool.name} needs an s3:// URI in the config key {tool.shard_output!r}"
+            )
+            yield finding(
+                "shard-contract", message, at, f"set {tool.shard_output} to s3://...", related=related
+            )
     if tool.variant_count:
         count = value(tool.variant_count)
-        if isinstance(count, str) and not has_hole(count) and count.isascii() and count.isdigit() and int(count) < nodes:
-            message = f"{tool.name} makes {count} variants ({tool.variant_count}), fewer than its {nodes} nodes"
+        if (
+            isinstance(count, str)
+            and not has_hole(count)
+            and count.isascii()
+            and count.isdigit()
+            and int(count) < nodes
+        ):
+            message = (
+                f"{tool.name} makes {count} variants ({tool.variant_count}), fewer than its {nodes} nodes"
+            )
             yield finding("shard-contract", message, at, "use fewer nodes or more variants", related=related)

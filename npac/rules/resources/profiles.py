@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from pathlib import Path
+from typing import TypeAlias
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
-from npac.ir.values import has_hole
+from npac.flow.steps import SymbolicStep
+from npac.flow.symbolic import hole_names
+from npac.ir.values import Value, show
 from npac.syntax.ast import Profile
 from npac.syntax.grammars import Problem
+from npac.syntax.language import KUBERNETES, PROFILE
 from npac.syntax.nearest import nearest
 from npac.syntax.quantities import (
     parse_accelerator,
@@ -21,13 +25,11 @@ from npac.syntax.quantities import (
     parse_memory,
     parse_num_nodes,
 )
+from npac.syntax.templates import parse_template
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
-PROFILE_KEYS = (
-    "cloud", "region", "accelerators", "cpus", "memory", "disk_size", "use_spot", "image", "num_nodes", "kubernetes",
-    "deployIfAbsent",
-)  # fmt: skip
-KUBERNETES_KEYS = ("pod_config", "provision_timeout")
+_Tree: TypeAlias = "None | bool | int | float | Value | list[_Tree] | dict[str, _Tree]"
+
 _SHELL_VARIABLE = re.compile(r"\$\{[A-Za-z_][^}]*\}?")
 _DIGITS = re.compile(r"[0-9]{1,9}\Z")
 
@@ -43,29 +45,30 @@ _QUANTITIES: dict[str, Callable[[str], object]] = {
 @lru_cache(maxsize=1)
 def known_clouds() -> tuple[str, ...]:
     """Give the clouds that SkyPilot knows, with ``local``."""
-    return tuple((Path(__file__).parent / "clouds.txt").read_text(encoding="utf-8").split())
+    with open(os.path.join(os.path.dirname(__file__), "clouds.txt"), encoding="utf-8") as stream:
+        return tuple(stream.read().split())
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report profiles that do not exist, unknown keys, bad quantities, unknown clouds, shell variables."""
     for name, state in flow.spec.states.items():
-        if state.resources is not None and state.resources.value not in flow.spec.profiles:
-            if state.works and state.resources.value != "default":
-                near = nearest(state.resources.value, flow.spec.profiles)
-                known = ", ".join(flow.spec.profiles) or "none"
-                help_text = f"did you mean {near[0]!r}?" if near else f"profiles of this spec: {known}"
-                message = f"{name!r} names the resource profile {state.resources.value!r:.120}, which does not exist"
-                yield finding("unknown-profile", message, state.resources.span, help_text)
+        if state.resources is None or not state.works:
+            continue
+        asked = state.resources.value
+        if asked != "default" and asked not in flow.spec.profiles:
+            near = nearest(asked, flow.spec.profiles)
+            known = ", ".join(flow.spec.profiles) or "none"
+            help_text = f"did you mean {near[0]!r}?" if near else f"profiles of this spec: {known}"
+            message = f"{name!r} names the resource profile {asked!r:.120}, which does not exist"
+            yield finding("unknown-profile", message, state.resources.span, help_text)
     for profile in flow.spec.profiles.values():
         yield from _keys(profile)
         yield from _values(flow, profile)
-        for scalar in _scalars(profile.node):
-            yield from _shell_variable(scalar)
-    for state in flow.spec.states.values():
-        for artifact in (*state.inputs, *state.outputs):
-            yield from _shell_variable(artifact.uri.node)
-        if state.trigger is not None and state.trigger.uri is not None:
-            yield from _shell_variable(state.trigger.uri.node)
+    for step in flow.steps.by_state.values():
+        for artifact in (*step.inputs, *step.outputs):
+            yield from _shell_variable(artifact.decl.uri.node, artifact.uri)
+        if step.trigger is not None and step.state.trigger is not None and step.state.trigger.uri is not None:
+            yield from _shell_variable(step.state.trigger.uri.node, step.trigger.uri)
 
 
 def _keys(profile: Profile) -> Iterator[Diagnostic]:
@@ -73,9 +76,11 @@ def _keys(profile: Profile) -> Iterator[Diagnostic]:
     for text, (key, value) in profile.node.entries.items():
         if text.startswith("x-"):
             continue
-        if text not in PROFILE_KEYS:
-            near = nearest(text, PROFILE_KEYS)
-            help_text = f"did you mean {near[0]!r}?" if near else "known keys: " + ", ".join(sorted(PROFILE_KEYS))
+        if text not in PROFILE.keys:
+            near = nearest(text, PROFILE.names)
+            help_text = (
+                f"did you mean {near[0]!r}?" if near else "known keys: " + ", ".join(sorted(PROFILE.names))
+            )
             yield finding("unknown-key", f"the profile {name!r} has no key {text!r:.80}", key.span, help_text)
         elif text == "kubernetes":
             yield from _kubernetes(name, value)
@@ -93,7 +98,9 @@ def _keys(profile: Profile) -> Iterator[Diagnostic]:
 def _wrong(node: Node, what: str, wanted: str) -> Diagnostic:
     from npac.syntax.reader import shown
 
-    return finding("wrong-type", f"{what} must be {wanted}, and this is {shown(node)}", node.span, f"write {wanted}")
+    return finding(
+        "wrong-type", f"{what} must be {wanted}, and this is {shown(node)}", node.span, f"write {wanted}"
+    )
 
 
 def _kubernetes(name: str, node: Node) -> Iterator[Diagnostic]:
@@ -103,21 +110,20 @@ def _kubernetes(name: str, node: Node) -> Iterator[Diagnostic]:
     for text, (key, value) in node.entries.items():
         if text.startswith("x-"):
             continue
-        if text not in KUBERNETES_KEYS:
-            near = nearest(text, KUBERNETES_KEYS)
+        if text not in KUBERNETES.keys:
+            near = nearest(text, KUBERNETES.names)
             help_text = f"did you mean {near[0]!r}?" if near else "known keys: pod_config, provision_timeout"
-            yield finding("unknown-key", f"kubernetes of {name!r} has no key {text!r:.80}", key.span, help_text)
+            yield finding(
+                "unknown-key", f"kubernetes of {name!r} has no key {text!r:.80}", key.span, help_text
+            )
         elif text == "pod_config" and not isinstance(value, Map):
             yield _wrong(value, "pod_config", "a mapping")
-        elif text == "provision_timeout":
-            if not isinstance(value, Scalar) or not (_DIGITS.match(value.value) or "{{" in value.value):
-                yield _wrong(value, "provision_timeout", "a whole number of seconds")
+        elif text == "provision_timeout" and (not isinstance(value, Scalar) or value.is_null):
+            yield _wrong(value, "provision_timeout", "a whole number of seconds")
 
 
 def _deploy(key: Scalar, node: Node) -> Iterator[Diagnostic]:
-    if isinstance(node, Scalar) and node.boolean is None:
-        yield _wrong(node, "deployIfAbsent", "true, false or a mapping")
-    elif isinstance(node, Seq):
+    if (isinstance(node, Scalar) and node.boolean is None) or isinstance(node, Seq):
         yield _wrong(node, "deployIfAbsent", "true, false or a mapping")
     elif not (isinstance(node, Scalar) and node.boolean is False):
         message = "npac does not provision clusters; the cluster must be there when the run starts"
@@ -137,46 +143,84 @@ def _accelerators(node: Node) -> Iterator[Diagnostic]:
         if isinstance(parsed, Problem) or parsed.counted:
             message = f"{text!r:.80} is no accelerator's name"
             yield finding("bad-quantity", message, key.span, "write NAME: N, as in H100: 8")
-        if isinstance(value, Scalar) and "{{" in value.value:
-            continue
-        if not isinstance(value, Scalar) or not _DIGITS.match(value.value) or int(value.value) < 1:
-            yield finding("bad-quantity", "an accelerator's count must be a whole number from 1", value.span, "write N")
+        if not isinstance(value, Scalar):
+            yield _wrong(value, f"the count of {text!r:.80}", "a whole number")
 
 
 def _values(flow: Flow, profile: Profile) -> Iterator[Diagnostic]:
-    """Check the quantities with the values that each state gives them."""
-    seen: set[tuple[str, object]] = set()
+    """Check the values with what each state that uses the profile puts into them."""
     users = [
-        step for step in flow.steps.by_state.values() if step.profile_name == profile.name.value and step.state.works
+        step
+        for step in flow.steps.by_state.values()
+        if step.profile_name == profile.name.value and step.state.works
     ]
-    trees: list[dict[str, object]] = [dict(step.profile) for step in users]
+    seen: set[tuple[int, Value]] = set()
     if not users:
-        trees = [{key: value.value for key, (_, value) in profile.node.entries.items() if isinstance(value, Scalar)}]
-    for tree in trees:
-        for key in (*_QUANTITIES, "cloud"):
-            node = profile.node.get(key)
-            value = tree.get(key)
-            if not isinstance(node, Scalar) or value is None:
+        for key, scalar, _ in _pairs(profile.node, None):
+            if "{{" not in scalar.value:
+                yield from _value(key, scalar, scalar.value)
+    for step in users:
+        for key, scalar, given in _pairs(profile.node, dict(step.profile)):
+            # a number or a boolean is looked at as it is written
+            value = scalar.value if given is None or isinstance(given, (bool, int, float)) else given
+            if (scalar.start, value) in seen or _has_unknown(flow, step, scalar):
                 continue
-            if not isinstance(value, (bool, int, float, str)):
-                if key in ("accelerators", "num_nodes", "cloud") and has_hole(value):  # type: ignore[arg-type]
-                    yield from _late(node, key, value)
-                continue
-            text = node.value if isinstance(value, (bool, int, float)) else value
-            if "{{" in text and not users:
-                continue
-            mark = (key, text)
-            if mark in seen:
-                continue
-            seen.add(mark)
-            yield from _cloud(node, text) if key == "cloud" else _quantity(node, key, text)
+            seen.add((scalar.start, value))
+            yield from _value(key, scalar, value)
 
 
-def _late(node: Scalar, key: str, value: object) -> Iterator[Diagnostic]:
-    from npac.flow.symbolic import hole_names
+def _has_unknown(flow: Flow, step: SymbolicStep, scalar: Scalar) -> bool:
+    """Say whether a text names config that could not be resolved, which is reported by itself."""
+    if "{{" not in scalar.value:
+        return False
+    keys = [token.path for token in parse_template(scalar.value).tokens if token.scope == "config"]
+    return any(key not in step.params and key not in flow.config.values for key in keys)
 
+
+def _pairs(
+    node: Node, tree: _Tree
+) -> Iterator[tuple[tuple[str, ...], Scalar, Value | bool | int | float | None]]:
+    """Give the scalars of a profile that are no command, with their keys and their values in ``tree``."""
+    stack: list[tuple[tuple[str, ...], Node, _Tree]] = [((), node, tree)]
+    while stack:
+        key, node, tree = stack.pop()
+        if isinstance(node, Scalar):
+            yield key, node, None if isinstance(tree, (dict, list)) else tree
+        elif isinstance(node, Seq):
+            values = tree if isinstance(tree, list) else [None] * len(node.items)
+            stack.extend((key, *pair) for pair in zip(node.items, values, strict=True))
+        else:
+            inner = tree if isinstance(tree, dict) else {}
+            stack.extend(
+                ((*key, text), value, inner.get(text))
+                for text, (_, value) in node.entries.items()
+                if text not in ("command", "args") and not text.startswith("x-")
+            )
+
+
+def _value(key: tuple[str, ...], node: Scalar, value: Value) -> Iterator[Diagnostic]:
+    yield from _shell_variable(node, value)
+    name = ".".join(key)
+    if not isinstance(value, str):
+        if key[0] in ("accelerators", "num_nodes", "cloud"):
+            yield from _late(node, name, value)
+    elif node.is_null:
+        return
+    elif name == "cloud":
+        yield from _cloud(node, value)
+    elif name in _QUANTITIES:
+        yield from _quantity(node, name, value)
+    elif key[0] == "accelerators" and not (_DIGITS.match(value) and int(value) > 0):
+        message = f"the number of {key[1]!r:.80} accelerators must be a whole number from 1"
+        yield finding("bad-quantity", message, node.span, "write NAME: N, as in H100: 8")
+    elif name == "kubernetes.provision_timeout" and not _DIGITS.match(value):
+        message = f"provision_timeout must be a whole number of seconds, and this is {value!r:.80}"
+        yield finding("bad-quantity", message, node.span, "write decimal digits")
+
+
+def _late(node: Scalar, key: str, value: Value) -> Iterator[Diagnostic]:
     names: set[str] = set()
-    hole_names(value, names)  # type: ignore[arg-type]
+    hole_names(value, names)
     if "run.id" in names:
         message = f"{key} would depend on the run id, and a program's structure cannot"
         yield finding("late-structure", message, node.span, "give a value that is known beforehand")
@@ -186,7 +230,11 @@ def _quantity(node: Scalar, key: str, text: str) -> Iterator[Diagnostic]:
     parsed = _QUANTITIES[key](text)
     if isinstance(parsed, Problem):
         given = "" if text == node.value else f" (it is {text!r:.80})"
-        span = node.inner(parsed.start, parsed.end) if text == node.value and parsed.end > parsed.start else node.span
+        span = (
+            node.inner(parsed.start, parsed.end)
+            if text == node.value and parsed.end > parsed.start
+            else node.span
+        )
         yield finding("bad-quantity", f"{key} cannot be read{given}: {parsed.message}", span, parsed.help)
 
 
@@ -197,29 +245,21 @@ def _cloud(node: Scalar, text: str) -> Iterator[Diagnostic]:
     near = nearest(text, clouds, 1)
     if near:
         message = f"there is no cloud {text!r:.80}"
-        yield finding("unknown-cloud", message, node.span, f"did you mean {near[0]!r}?", severity=Severity.ERROR)
+        yield finding(
+            "unknown-cloud", message, node.span, f"did you mean {near[0]!r}?", severity=Severity.ERROR
+        )
     else:
         message = f"the cloud {text!r:.80} is not one that npac knows"
         yield finding("unknown-cloud", message, node.span, "known: " + ", ".join(clouds))
 
 
-def _scalars(node: Node) -> Iterator[Scalar]:
-    stack: list[Node] = [node]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, Scalar):
-            yield top
-        elif isinstance(top, Seq):
-            stack.extend(reversed(top.items))
-        else:
-            stack.extend(value for key, (_, value) in reversed(top.entries.items()) if key not in ("command", "args"))
-
-
-def _shell_variable(scalar: Scalar) -> Iterator[Diagnostic]:
-    if "${" not in scalar.value:
-        return
+def _shell_variable(scalar: Scalar, value: Value) -> Iterator[Diagnostic]:
+    """Look for a shell variable in a field as it is written, then in what its tokens bring in."""
     match = _SHELL_VARIABLE.search(scalar.value)
+    span = scalar.inner(match.start(), match.end()) if match is not None else scalar.span
+    if match is None and scalar.value != value:
+        match = _SHELL_VARIABLE.search(show(value))
     if match is not None:
-        message = f"{match.group()} stands in a field that no shell reads, so it would stay as it is"
+        message = f"{match.group():.80} stands in a field that no shell reads, so it would stay as it is"
         help_text = "put the value into config and write {{config.KEY}}"
-        yield finding("shell-variable", message, scalar.inner(match.start(), match.end()), help_text)
+        yield finding("shell-variable", message, span, help_text)

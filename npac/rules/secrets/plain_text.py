@@ -4,107 +4,108 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from npac.diagnostics.codes import finding
+from npac.diagnostics.credentials import credentials
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
-from npac.text.source import Span
+from npac.syntax.spec_parser import SECRET_HELP
+from npac.syntax.templates import parse_template
+from npac.text.source import SourceFile
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
-_FORMS = (
-    ("an AWS access key", re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])")),
-    ("a Hugging Face token", re.compile(r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{20,}")),
-    ("an NVIDIA API key", re.compile(r"(?<![A-Za-z0-9])nvapi-[A-Za-z0-9_-]{20,}")),
-    ("a GitHub token", re.compile(r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})")),
-    ("a GitLab token", re.compile(r"(?<![A-Za-z0-9])glpat-[A-Za-z0-9_-]{20,}")),
-    ("a Slack token", re.compile(r"(?<![A-Za-z0-9])xox[abeoprs]-[A-Za-z0-9-]{10,}")),
-    ("a Google API key", re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_-]{35}")),
-    ("an API key", re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}")),
-    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
-    ("a signed token", re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
-    ("a bearer token", re.compile(r"[Bb]earer\s+(?!\{\{)[A-Za-z0-9._~+/-]{16,}=*")),
-    ("a password in a URL", re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@{}$]+:(?!\{\{|\$)[^\s/@{}]+@")),
-)
-_NAMES = ("secret", "token", "password", "passwd", "api_key", "apikey", "access_key", "private_key", "secret_key")
+_NAMES = ("secret", "token", "password", "passwd", "api_key", "apikey", "access_key", "private_key")
 _HARMLESS_ENDS = ("_env", "_name", "_file", "_uri", "_url", "_path")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9_.eE+-]*\Z")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.compile(r"[^A-Za-z0-9\s]"))
-_HELP = "name the environment variable in secrets: [...] and give its value by --secret-env when the run is started"
+_LONG = 16
 _SECRET_FIELDS = ("imagePullSecrets", "secretKeyRef", "secretRef")
+
+
+class _Value(NamedTuple):
+    """A scalar and the key that it is the value of; ``path`` is the config key that it is (or empty)."""
+
+    scalar: Scalar
+    key: str
+    path: str
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report values that have a credential's form, and those whose key says that they are one."""
-    reported: set[tuple[str, int]] = set()
-    for scalar in _scalars(flow):
-        for what, span in credential_spans(scalar):
-            mark = (span.source.path, scalar.start)
-            if mark not in reported:
-                reported.add(mark)
-                yield finding("secret-in-plain-text", f"this looks like {what}, in plain text", span, _HELP)
+    values = list(_values(flow))
+    formed: set[tuple[str, int]] = set()
+    texts: dict[SourceFile, list[tuple[int, int]]] = {}
+    for value in values:
+        scalar = value.scalar
+        known = texts.get(scalar.source)
+        if known is None:
+            known = [(item.start, item.end) for item in credentials(scalar.source.text)]
+            texts[scalar.source] = known
+        for item in credentials(scalar.value):
+            formed.add((scalar.source.path, scalar.start))
+            span = scalar.inner(item.start, item.end)
+            # what stands in the text as it is was reported when the text was read
+            if not any(start < span.end and span.start < end for start, end in known):
+                message = f"this looks like {item.what}, in plain text"
+                yield finding("secret-in-plain-text", message, span, SECRET_HELP)
     references = _reference_keys(flow)
-    for key, entry in flow.config.entries.items():
-        if entry.origin == "tool" or not isinstance(entry.node, Scalar) or key in references:
-            continue
-        if (entry.node.source.path, entry.node.start) not in reported:
-            yield from _by_name(key, entry.node)
-    for state in flow.spec.states.values():
-        for key, param in state.params.items():
-            node = param.text.node
-            if key not in references and (node.source.path, node.start) not in reported:
-                yield from _by_name(key, node)
+    for value in values:
+        mark = (value.scalar.source.path, value.scalar.start)
+        if mark not in formed and value.path not in references:
+            yield from _by_name(value)
 
 
-def credential_spans(scalar: Scalar) -> Iterator[tuple[str, Span]]:
-    """Give what in a scalar has a credential's form, and where."""
-    if len(scalar.value) < 12:
-        return
-    for what, form in _FORMS:
-        for match in form.finditer(scalar.value):
-            yield what, scalar.inner(match.start(), match.end())
-
-
-def _scalars(flow: Flow) -> Iterator[Scalar]:
-    stack: list[Node] = [flow.spec.top]
-    stack.extend(entry.node for entry in flow.config.entries.values() if entry.origin not in ("spec", "tool"))
+def _values(flow: Flow) -> Iterator[_Value]:
+    """Give every scalar of the spec and of the overrides, also of those that were refused."""
+    config = flow.spec.top.get("config")
+    stack: list[tuple[Node, str, str, bool]] = [(flow.spec.top, "", "", False)]
+    stack.extend((given.node, given.key.value, given.key.value, False) for given in flow.config.given)
     seen: set[int] = set()
     while stack:
-        top = stack.pop()
+        top, name, path, inside = stack.pop()
         if isinstance(top, Scalar):
-            yield top
+            yield _Value(top, name, path)
         elif isinstance(top, Seq):
             if id(top.items) not in seen:
                 seen.add(id(top.items))
-                stack.extend(reversed(top.items))
-        elif isinstance(top, Map) and id(top.entries) not in seen:
+                stack.extend((item, "", "", inside) for item in reversed(top.items))
+        elif id(top.entries) not in seen:
             seen.add(id(top.entries))
-            for key, value in reversed(top.entries.values()):
-                stack.extend((value, key))
+            # config keys go by their dotted path, and params stand for config keys
+            inner = inside or top is config or name == "params"
+            named = top.get("name") if "value" in top.entries else None  # a variable of a pod
+            for text, (key, value) in reversed(top.entries.items()):
+                full = f"{path}.{text}" if path else text
+                said = named.value if text == "value" and isinstance(named, Scalar) else text
+                stack.append((value, said, full if inner else "", inner))
+                stack.append((key, "", "", False))
 
 
-def _by_name(key: str, node: Scalar) -> Iterator[Diagnostic]:
-    name = key.rpartition(".")[2].lower().replace("-", "_")
+def _by_name(value: _Value) -> Iterator[Diagnostic]:
+    name = value.key.rpartition(".")[2].lower().replace("-", "_")
     if name.endswith(_HARMLESS_ENDS) or not any(name == word or name.endswith("_" + word) for word in _NAMES):
         return
-    value = node.value
-    if not value or node.is_null or "{{" in value or node.boolean is not None:
+    node, text = value.scalar, value.scalar.value
+    if not text or node.is_null or node.boolean is not None:
         return
-    if _NUMBER.match(value) or _URI.match(value):
+    template = parse_template(text)
+    if template.tokens or template.problems:
         return
-    classes = sum(1 for form in _CLASSES if form.search(value))
-    if len(value) >= 16 and classes >= 2:
-        message = f"the key {key!r} says that this is a credential, and its value stands in plain text"
-        yield finding("secret-in-plain-text", message, node.span, _HELP)
-    elif len(value) < 16:
-        message = f"the key {key!r} says that this is a credential, and a value stands in plain text"
-        yield finding("maybe-secret", message, node.span, _HELP)
+    if _NUMBER.match(text) or _URI.match(text):
+        return
+    said = f"the key {value.key!r:.80} says that this is a credential, and"
+    if len(text) < _LONG:
+        yield finding("maybe-secret", f"{said} a value stands in plain text", node.span, SECRET_HELP)
+    elif sum(1 for form in _CLASSES if form.search(text)) >= 2:
+        yield finding(
+            "secret-in-plain-text", f"{said} its value stands in plain text", node.span, SECRET_HELP
+        )
 
 
 def _reference_keys(flow: Flow) -> set[str]:
     """Config keys whose values are names of pull secrets or secret references in pod configs."""
-    from npac.syntax.templates import parse_template
-
     found: set[str] = set()
     for profile in flow.spec.profiles.values():
         stack: list[tuple[Node, bool]] = [(profile.node, False)]
@@ -113,7 +114,11 @@ def _reference_keys(flow: Flow) -> set[str]:
             if isinstance(top, Seq):
                 stack.extend((item, inside) for item in top.items)
             elif isinstance(top, Map):
-                stack.extend((value, inside or key in _SECRET_FIELDS) for key, (_, value) in top.entries.items())
+                stack.extend(
+                    (value, inside or key in _SECRET_FIELDS) for key, (_, value) in top.entries.items()
+                )
             elif inside:
-                found.update(token.path for token in parse_template(top.value).tokens if token.scope == "config")
+                found.update(
+                    token.path for token in parse_template(top.value).tokens if token.scope == "config"
+                )
     return found

@@ -11,13 +11,13 @@ from npac.flow.config import KNOWN_KEYS, SWITCHES, bad_switch
 from npac.flow.flow import Flow
 from npac.text.yaml_nodes import Map, Scalar
 
-_YAML11_WORDS = frozenset(
-    "yes Yes YES no No NO on On ON off Off OFF".split()
-)
-_OCTAL = re.compile(r"[-+]?0[0-7_]+\Z")
+_YAML11_WORDS = frozenset(["yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
+_OCTAL = re.compile(r"[-+]?0[0-7_]*[0-7]\Z")
 _SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
-_BASED = re.compile(r"[-+]?0(?:x[0-9a-fA-F_]+|b[01_]+)\Z")
+_BASED = re.compile(r"[-+]?0(?:x_*[0-9a-fA-F][0-9a-fA-F_]*|b_*[01][01_]*)\Z")
 _DECIMAL = re.compile(r"[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?\Z")
+_EXPONENT = re.compile(r"[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+\Z")
+_LONGEST_NUMBER = 64
 _GROUPED = re.compile(r"[-+]?[0-9]+(?:_[0-9_]*)+\Z")
 
 
@@ -36,35 +36,47 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             becomes = _retyped(node.value)
             if becomes is not None:
                 fix = Fix("quote it", (Edit(node.span, f'"{node.value}"'),))
-                message = f"{node.value} is kept as written here, but YAML 1.1 readers make {becomes} of it"
+                message = f"{node.value} is kept as written here, but other YAML readers make {becomes} of it"
                 yield finding("retyped-scalar", message, node.span, f'quote it: "{node.value}"', fix=fix)
 
 
 def _unread(flow: Flow) -> Iterator[Diagnostic]:
     read = flow.config.read
+    overlaid = {key for state in flow.spec.states.values() for key in state.params}
     for key, entry in flow.spec.config.items():
         if key in KNOWN_KEYS or key in read or flow.config.entries[key].origin == "tool":
             continue
         if isinstance(entry.node, Map):
             continue  # its keys stand for it
-        if "." in key and any(key[: at] in read for at, char in enumerate(key) if char == "."):
+        if "." in key and any(key[:at] in read for at, char in enumerate(key) if char == "."):
             continue
         if entry.key.aliased:
             continue
         message = f"nothing reads the config key {key!r}"
-        yield finding("unused-config-key", message, entry.key.span, "remove it, or name it x-... if it is a remark")
+        help_text = "remove it, or name it x-... if it is a remark"
+        if key in overlaid:
+            message += " itself; the states that may read it set it by params"
+            help_text = "remove it, unless it is there to say what the params mean"
+        yield finding("unused-config-key", message, entry.key.span, help_text)
 
 
 def _retyped(text: str) -> str | None:
     """Say what a YAML 1.1 reader would make of a plain scalar, where that is another text."""
     if text in _YAML11_WORDS:
         return "the boolean " + ("true" if text.lower() in ("yes", "on") else "false")
-    if _BASED.match(text) or _GROUPED.match(text):
-        return f"the number {int(text.replace('_', ''), 0)}"
-    if _OCTAL.match(text) and len(text.lstrip("+-")) > 1:
-        return f"the number {int(text.replace('_', ''), 8)}"
+    digits = text.replace("_", "")
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    if _BASED.match(text):
+        return f"the number {int(digits, 0)}"
+    if _OCTAL.match(text):
+        return f"the number {int(digits, 8)}"
+    if _GROUPED.match(text):
+        return f"the number {int(digits)}"
     if _SEXAGESIMAL.match(text):
         return "a number to base 60"
+    if _EXPONENT.match(text):
+        return f"the number {float(digits)!r}"
     if _DECIMAL.match(text) and text.strip("+-.") and repr(float(text.replace("_", ""))) != text:
         return f"the number {float(text.replace('_', ''))!r}"
     return None

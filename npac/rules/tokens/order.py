@@ -35,12 +35,12 @@ def _use(flow: Flow, use: FlowUse) -> Iterator[Diagnostic]:
         yield _early(flow, "loop-not-run", f"the loop {use.name!r} has not begun", use, path, related)
         return
     parent = flow.structure.parent.get(use.reader)
-    if parent is not None and parent == flow.structure.parent.get(use.name) and spec.states[parent].parallel:
-        if use.name != use.reader:
-            message = f"{use.reader!r} reads {use.name!r}, which runs beside it in the group {parent!r}"
-            help_text = "members of a parallel group run at one time; read it after the group"
-            yield finding("sibling-value", message, use.span, help_text, related=related)
-            return
+    beside = parent is not None and parent == flow.structure.parent.get(use.name) and use.name != use.reader
+    if parent is not None and beside and spec.states[parent].parallel:
+        message = f"{use.reader!r} reads {use.name!r}, which runs beside it in the group {parent!r}"
+        help_text = "members of a parallel group run at one time; read it after the group"
+        yield finding("sibling-value", message, use.span, help_text, related=related)
+        return
     done = flow.graph.done[use.name]
     if done != reader and flow.dominators.dominates(done, reader):
         return

@@ -1,0 +1,18 @@
+"""``npac schema``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+def command() -> None:
+    """Print the JSON Schema of specs, for editors.
+
+    Write it to a file and name that file in a spec's first line, as in `# yaml-language-server:
+    $schema=npac.workflow.schema.json`, or in the editor's settings. A schema sees the form of a spec;
+    `npac check` sees the rest too.
+    """
+    from npac.syntax.schema import schema_text
+
+    click.echo(schema_text(), nl=False)
