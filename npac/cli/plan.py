@@ -2,39 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from npac.api import NpacError, Options, plan
+from npac.api import NpacError, Options, Planned, planned
 from npac.cli.options import spec_options, take_options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PATH_OPTIONS = (
+    click.option("--run-id", default="RUN-ID", metavar="ID", help="Run id to plan for."),
+    click.option(
+        "--assume-decision",
+        "assume",
+        metavar="DECISION",
+        help="Assume promote_checkpoint, loop_back or default at every gate.",
+    ),
+    click.option(
+        "--decide", "decisions", multiple=True, metavar="GATE=D1,D2", help="Decisions of one gate, by visit."
+    ),
+)
+
+
+def path_options(function: F) -> F:
+    """Add the options that choose one path through a program."""
+    for option in reversed(_PATH_OPTIONS):
+        function = option(function)
+    return function
+
+
+def take_path(assume: str | None, decisions: tuple[str, ...]) -> dict[str, Any]:
+    """Give the arguments of :func:`npac.api.planned` that choose a path.  Raises :class:`NpacError`."""
+    return {"assume": assume, "decide": _decide(decisions)}
 
 
 @click.command()
 @click.argument("spec")
 @spec_options
-@click.option("--run-id", default="RUN-ID", metavar="ID", help="Run id to plan for.")
-@click.option(
-    "--assume-decision",
-    "assume",
-    metavar="DECISION",
-    help="Assume promote_checkpoint, loop_back or default at every gate.",
-)
-@click.option(
-    "--decide", "decisions", multiple=True, metavar="GATE=D1,D2", help="Decisions of one gate, by visit."
-)
+@path_options
 @click.option(
     "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
 )
+@click.option("--wide", is_flag=True, help="Shorten nothing, also on a terminal.")
 def command(
-    spec: str, run_id: str, assume: str | None, decisions: tuple[str, ...], format: str, **shared: Any
+    spec: str,
+    run_id: str,
+    assume: str | None,
+    decisions: tuple[str, ...],
+    format: str,
+    wide: bool,
+    **shared: Any,
 ) -> None:
-    """Show the steps and waves of a spec.
+    """Show what a spec would run: waves, images, accelerators, artifacts, secrets.
 
     With --assume-decision or --decide, the one path that these decisions lead along; without, the
-    whole program: every wave and gate that could run.
+    whole program, each state once, with the rounds of its loops. On a terminal, lines are fitted to
+    its width; elsewhere nothing is shortened.
     """
-    show_plan(spec, take_options(shared), run_id, assume, _decide(decisions), format)
+    show_plan(spec, take_options(shared), run_id, assume, _decide(decisions), format, wide)
 
 
 def show_plan(
@@ -44,17 +73,44 @@ def show_plan(
     assume: str | None,
     decide: dict[str, list[str]] | None = None,
     format: str = "text",
+    wide: bool = False,
 ) -> None:
     """Plan a spec and print the result."""
-    data = plan(spec, options, run_id=run_id, assume=assume, decide=decide)
+    item = planned(spec, options, run_id=run_id, assume=assume, decide=decide)
     if format == "json":
         import json
 
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
-    elif "waves" in data:
-        _path(data)
+        click.echo(json.dumps(_data(item), indent=2, ensure_ascii=False))
     else:
-        _program(data)
+        click.echo(_text(item, bool(decide), None if wide else _columns()), nl=False)
+
+
+def _data(item: Planned) -> dict[str, Any]:
+    from npac.report.analysis import analyse
+
+    analysis = analyse(item.program, {"run.id": item.run_id}, item.path)
+    return {**item.as_data(), "analysis": analysis.as_data()}
+
+
+def _text(item: Planned, decided: bool, width: int | None) -> str:
+    from npac.ir.canonical import digest
+    from npac.report.analysis import analyse
+    from npac.report.plan_text import Head, plan_text
+
+    late = {"run.id": item.run_id}
+    head = Head(item.program.workflow, item.run_id, digest(item.program), item.assume, decided)
+    return plan_text(item.program, item.path, analyse(item.program, late, item.path), late, head, width)
+
+
+def _columns() -> int | None:
+    """Give the width of the terminal that standard output is, None when it is none.
+
+    The environment (``COLUMNS``) has no say: it is not to change what a plan prints.
+    """
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def _decide(items: tuple[str, ...]) -> dict[str, list[str]]:
@@ -67,70 +123,3 @@ def _decide(items: tuple[str, ...]) -> dict[str, list[str]]:
             )
         found[gate] = text.split(",")
     return found
-
-
-def _path(data: dict[str, Any]) -> None:
-    click.echo(_head(data) + (f", assuming {data['assume']}" if data["assume"] else ""))
-    steps = iter(data["steps"])
-    rows: list[tuple[str, ...]] = []
-    for number, wave in enumerate(data["waves"], 1):
-        members = [next(steps) for _ in wave["states"]]
-        title = wave["group"] or members[0]["node"]
-        if wave["kind"] == "parallel":
-            batches = f", {wave['batches']} batches" if wave["batches"] > 1 else ""
-            title = f"{members[0]['node']} ({len(members)} at {wave['max_concurrency']} a time{batches})"
-        rows.append((str(number), title, _resources(members[0]) if len(members) == 1 else "", ""))
-        for member in members:
-            if len(members) > 1:
-                rows.append(("", f"  {member['state']}", _resources(member), ""))
-            for item in member["outputs"]:
-                rows.append(("", f"    -> {item['uri']}", "", item["schema"]))
-    _table(rows)
-
-
-def _resources(step: dict[str, Any]) -> str:
-    profile = step["resources_profile"]
-    parts = [str(profile[key]) for key in ("accelerators", "image") if profile.get(key)]
-    if "cpus" in profile:
-        parts.insert(0, f"{profile['cpus']} cpus")
-    if str(profile.get("num_nodes", 1)) != "1":
-        parts.append(f"{profile['num_nodes']} nodes")
-    return ", ".join(parts)
-
-
-def _program(data: dict[str, Any]) -> None:
-    click.echo(_head(data) + f", {len(data['nodes'])} nodes")
-    leads: dict[str, list[tuple[str, str]]] = {}
-    for edge in data["edges"]:
-        leads.setdefault(edge["from"], []).append((edge["decision"], edge["to"]))
-    rows: list[tuple[str, ...]] = []
-    for node in data["nodes"]:
-        to = leads.get(node["id"], [])
-        if node["kind"] == "wave":
-            what = ", ".join(node["states"]) if node["group"] else ""
-            rows.append((str(node["number"]), node["id"], f"-> {to[0][1]}", what))
-        elif node["kind"] == "gate":
-            for index, (decision, follow) in enumerate(to):
-                rows.append(
-                    (
-                        "?" if index == 0 else "",
-                        node["id"] if index == 0 else "",
-                        f"{decision} -> {follow}",
-                        "",
-                    )
-                )
-            rows.append(("", f"    reads {node['uri']}", "", ""))
-        else:
-            rows.append((".", node["id"], "", ""))
-    _table(rows)
-
-
-def _head(data: dict[str, Any]) -> str:
-    return f"{data['workflow']}  sha256:{data['digest'][:16]}  run {data['run_id']}"
-
-
-def _table(rows: list[tuple[str, ...]]) -> None:
-    widths = [max((min(len(row[column]), 72) for row in rows), default=0) for column in range(3)]
-    for row in rows:
-        line = f"{row[0]:>{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:<{widths[2]}}  {row[3]}"
-        click.echo(line.rstrip())

@@ -9,9 +9,12 @@ import click
 def command() -> None:
     """Print the JSON Schema of specs, for editors.
 
-    Write it to a file and name that file in a spec's first line, as in `# yaml-language-server:
-    $schema=npac.workflow.schema.json`, or in the editor's settings. A schema sees the form of a spec;
-    `npac check` sees the rest too.
+    Write it to a file, and name that file in the editor's settings or in a spec's first line:
+
+    \b
+        # yaml-language-server: $schema=npac.workflow.schema.json
+
+    A schema sees the form of a spec; `npac check` sees the rest too.
     """
     from npac.syntax.schema import schema_text
 

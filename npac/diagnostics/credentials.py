@@ -18,16 +18,19 @@ class Credential(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """``marks``: one of them stands in every match.  ``cut`` also matches one of which the end is missing."""
+    """``marks``: one of them stands in every match.  ``cut`` also matches one of which the end is missing.
+
+    The patterns are compiled (and kept, by ``re``) when a mark is first seen: most texts hold none.
+    """
 
     what: str
     marks: tuple[str, ...]
-    whole: re.Pattern[str]
-    cut: re.Pattern[str]
+    whole: str
+    cut: str
 
 
 def _form(what: str, marks: tuple[str, ...], whole: str, cut: str) -> _Form:
-    return _Form(what, marks, re.compile(rf"(?<![A-Za-z0-9]){whole}"), re.compile(rf"(?<![A-Za-z0-9]){cut}"))
+    return _Form(what, marks, rf"(?<![A-Za-z0-9]){whole}", rf"(?<![A-Za-z0-9]){cut}")
 
 
 _BEGIN, _END = r"-----BEGIN [A-Z ]*PRIVATE KEY", r"-----END [A-Z ]*PRIVATE KEY-----"
@@ -84,18 +87,24 @@ _FORMS = (
     ),
     _form(
         "a password in a URL",
-        ("://",),
+        ("@",),
         rf"{_USER}{_NO_PASSWORD}[^\s/@{{}}'\"]+@",
         rf"{_USER}{_NO_PASSWORD}[^\s/@{{}}'\"]+@",
     ),
 )
 
 
+# One look for all marks at once: nearly every text has none.
+_ANY_MARK = re.compile("|".join(re.escape(mark) for form in _FORMS for mark in form.marks))
+
+
 def credentials(text: str) -> Iterator[Credential]:
     """Give what in ``text`` has a credential's form, a form after the other."""
+    if not _ANY_MARK.search(text):
+        return
     for form in _FORMS:
         if any(mark in text for mark in form.marks):
-            for match in form.whole.finditer(text):
+            for match in re.finditer(form.whole, text):
                 yield Credential(form.what, match.start(), match.end())
 
 
@@ -103,5 +112,5 @@ def redacted(text: str) -> str:
     """Give ``text`` with ``***`` for whatever has a credential's form, also where its end was cut off."""
     for form in _FORMS:
         if any(mark in text for mark in form.marks):
-            text = form.cut.sub(HIDDEN, text)
+            text = re.sub(form.cut, HIDDEN, text)
     return text

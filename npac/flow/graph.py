@@ -81,12 +81,12 @@ def build_graph(spec: Spec, structure: Structure) -> FlowGraph:
     end = graph.add(Kind.END, "")
     for name in spec.states:
         parent = structure.parent.get(name)
-        if parent is not None and spec.states[parent].parallel is not None:
+        if parent is not None and spec.states[parent].sequence is None:
             continue  # a member runs in its group's wave
         last[name] = _state_points(spec, structure, graph, name)
     for name in spec.states:
         parent = structure.parent.get(name)
-        if parent is not None and spec.states[parent].parallel is not None:
+        if parent is not None and spec.states[parent].sequence is None:
             graph.begin[name] = graph.work[name] = graph.done[name] = graph.work[parent]
     follower = {
         child: following for children in structure.members.values() for child, following in pairwise(children)

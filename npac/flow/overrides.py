@@ -14,7 +14,7 @@ from npac.syntax.spec_parser import config_entries, written_credentials
 from npac.text.source import SourceFile
 from npac.text.yaml_nodes import Map, Scalar, parse_yaml
 
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
+_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z"
 
 
 class Overrides(NamedTuple):
@@ -134,8 +134,8 @@ def _typed(old: ConfigEntry, entry: ConfigEntry, report: list[Diagnostic]) -> Sc
     typed.aliased = new.aliased
     if was.boolean is not None:
         fits, wanted = typed.boolean is not None, "true or false"
-    elif _NUMBER.match(was.value):
-        fits, wanted = bool(_NUMBER.match(new.value)), "a number"
+    elif re.match(_NUMBER, was.value):
+        fits, wanted = bool(re.match(_NUMBER, new.value)), "a number"
     else:
         return new
     if not fits:

@@ -13,32 +13,68 @@ string and everything else is an object, so no text can pass for a hole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from npac.ir.errors import LinkError
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class _Node:
+    """A part of a template: equal by kind and content, never changed, its hash worked out once."""
+
+    __slots__ = ("_hash", "_key")
+    _key: tuple[Any, ...]
+    _hash: int
+
+    def _seal(self, *key: Any) -> None:
+        self._key = key
+        self._hash = hash((type(self).__name__, key))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare kind and content."""
+        return type(other) is type(self) and self._key == other._key
+
+    def __hash__(self) -> int:
+        """Give the hash that was worked out at the beginning."""
+        return self._hash
+
+    def __repr__(self) -> str:
+        """Give the call that makes this part."""
+        return f"{type(self).__name__}({', '.join(map(repr, self._key))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the call that makes this part."""
+        return type(self), self._key
+
+
+class Hole(_Node):
     """The place of one late value, such as ``run.id``."""
 
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._seal(name)
 
 
-@dataclass(frozen=True, slots=True)
-class Concat:
+class Concat(_Node):
     """Parts set side by side; at least two, never nested, no two strings in a row, none empty."""
 
-    parts: tuple[Part, ...]
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[Part, ...]) -> None:
+        self.parts = parts
+        self._seal(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(_Node):
     """A transform of a value that has holes; it is computed when they are filled."""
 
-    transform: str
-    value: Value
+    __slots__ = ("transform", "value")
+
+    def __init__(self, transform: str, value: Value) -> None:
+        self.transform = transform
+        self.value = value
+        self._seal(transform, value)
 
 
 Value: TypeAlias = "str | Hole | Concat | Apply"

@@ -32,7 +32,13 @@ def runs(step: Step) -> str:
         return "SkyPilot task"
     if step.shell:
         return "shell"
-    return f"{_text(step.argv[0], {}).rpartition('/')[2]} …" if step.argv else ""
+    words = [_text(word, {}) for word in step.argv[:3]]
+    if not words:
+        return ""
+    shown = [words[0].rpartition("/")[2]]
+    if words[1:2] == ["-m"]:
+        shown += words[1:]
+    return " ".join((*shown, "…")) if len(step.argv) > len(shown) else " ".join(shown)
 
 
 def resources(step: Step) -> str:

@@ -80,4 +80,4 @@ def gate_box(
 ) -> Box:
     """Give the diamond of a gate."""
     what = f"until {gate.leaves_on}" if gate.role == "until" else "decision"
-    return Box(box_id, "gate", shorten(gate.state, 32), (what, *extra), gate_note(gate, late), group, off)
+    return Box(box_id, "gate", shorten(gate.state, 28), (what, *extra), gate_note(gate, late), group, off)

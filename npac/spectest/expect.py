@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npac.diagnostics.codes import BY_NAME, CODES
+from npac.diagnostics.codes import BY_NAME, CODES, finding
 from npac.spectest import matchers
 from npac.spectest.model import (
     DECISIONS,
@@ -40,9 +40,10 @@ def expected(reader: Reader, node: Node | None) -> Expected:
     mapping = reader.mapping(node, "expect", "write expect: {waves: [...]}")
     if mapping is None:
         return Expected()
+    before = len(reader.report)
     entries = reader.known_keys(mapping, KEYS, "expect")
-    if not entries and not mapping.entries:
-        reader.add("missing-key", "expect says nothing", node, f"give one of {', '.join(KEYS)}")
+    if not entries:
+        matchers.says_nothing(reader, node, "expect", before, f"give one of {', '.join(KEYS)}")
     if "error" in entries:
         for key in entries:
             if key != "error":
@@ -72,6 +73,7 @@ def _refusal(reader: Reader, node: Node) -> Refusal | None:
         if isinstance(node, Seq) and not node.items:
             reader.add("missing-key", "error names no code", node, "name the codes that must be found")
         return Refusal(node.span, codes) if codes else None
+    before = len(reader.report)
     entries = reader.known_keys(node, ERROR_KEYS, "error")
     codes = _codes(reader, entries["codes"][1], "codes") if "codes" in entries else ()
     message = None
@@ -83,7 +85,7 @@ def _refusal(reader: Reader, node: Node) -> Refusal | None:
             matches=matchers.patterns(reader, matches, "error") if matches is not None else (),
         )
     if not codes and message is None:
-        reader.add("missing-key", "error says nothing to compare with", node, "give codes or contains")
+        matchers.says_nothing(reader, node, "error", before, "give codes or contains")
         return None
     return Refusal(node.span, codes, message)
 
@@ -96,8 +98,8 @@ def _codes(reader: Reader, node: Node, what: str) -> tuple[Text, ...]:
         if code is None:
             near = nearest(item.value, (*CODES, *BY_NAME))
             help_text = f"did you mean {near[0]}?" if near else "codes look like NPA204"
-            where = Scalar(item.span.source, item.span.start, item.span.end, item.value, "")
-            reader.add("unknown-value", f"there is no code {item.value!r:.80}", where, help_text)
+            message = f"there is no code {item.value!r:.80}"
+            reader.report.append(finding("unknown-value", message, item.span, help_text))
         else:
             found.append(Text(code.id, item.span))
     return tuple(found)
@@ -126,12 +128,13 @@ class _Expect:
             return AnyWaves(name.span) if name.value == ANY else WaveExpected(name.span, name.value)
         if isinstance(node, Seq):
             return WaveExpected(node.span, members=self._members(node))
+        before = len(reader.report)
         entries = reader.known_keys(node, WAVE_KEYS, "a wave")
         group = matchers.text(reader, entries["group"][1], "group") if "group" in entries else None
         members = self._members(entries["states"][1]) if "states" in entries else ()
         batches = matchers.number(reader, entries["batches"][1], "batches") if "batches" in entries else None
         if group is None and not members:
-            reader.add("missing-key", "the wave names neither a group nor states", node, "add group: NAME")
+            matchers.says_nothing(reader, node, "a wave", before, "add group: NAME, or states: [...]")
             return None
         return WaveExpected(node.span, group.value if group is not None else "", members, batches)
 
@@ -153,9 +156,10 @@ class _Expect:
         if not isinstance(node, Map) or set(node.entries) & set(matchers.MATCH_KEYS):
             uri = matchers.match(reader, node, "the URI of a gate")
             return GateExpected(node.span, uri) if uri is not None else None
+        before = len(reader.report)
         entries = reader.known_keys(node, GATE_KEYS, "a gate")
         if not entries:
-            reader.add("missing-key", "the gate says nothing to compare with", node, "add uri: URI")
+            matchers.says_nothing(reader, node, "a gate", before, "add uri: URI")
         decision = None
         if "decision" in entries:
             decision = matchers.one_of(reader, entries["decision"][1], "the decision of a gate", DECISIONS)
@@ -179,9 +183,10 @@ class _Expect:
     def _step(self, selector: Text, body: Map) -> StepExpected:
         reader = self.reader
         name = f"the step {selector.value!r:.80}"
+        before = len(reader.report)
         entries = reader.known_keys(body, STEP_KEYS, name)
         if not entries:
-            reader.add("missing-key", f"{name} says nothing to compare with", body, "add argv: [...]")
+            matchers.says_nothing(reader, body, name, before, "add argv: [...]")
         value = {key: node for key, (_, node) in entries.items()}
 
         def match(key: str) -> Match | None:

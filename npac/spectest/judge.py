@@ -89,13 +89,23 @@ def _waves(expected: Expected, found: Walked) -> Iterator[Failure]:
                 if bad < len(wanted)
                 else "the walk has more waves"
             )
-            yield Failure(at, message, _lines([_said(item) for item in wanted]), _lines(got))
+            yield Failure(at, message, _lines(_expected_lines(wanted, bad, found)), _lines(got))
         else:
             yield from _batches(wanted, found)
 
 
 def _lines(items: Sequence[str]) -> str:
     return "\n".join(items) if items else "nothing"
+
+
+def _expected_lines(wanted: Sequence[WaveEntry], bad: int, found: Walked) -> list[str]:
+    """Give the expected waves; those that fit are written like what came, so that only others differ."""
+    lines = [_said(item) for item in wanted]
+    for place, entry in enumerate(wanted[:bad]):
+        if isinstance(entry, AnyWaves):
+            break
+        lines[place] = title(found.waves[place], found.program)
+    return lines
 
 
 def _said(entry: WaveEntry) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from npac.diagnostics.codes import finding
 from npac.spectest.model import ArtifactExpected, ArtifactsExpected, Match, Number, Text, Words
 from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
@@ -62,13 +63,14 @@ def match(reader: Reader, node: Node, what: str) -> Match | None:
     mapping = reader.mapping(node, what, "write a text, or {contains: TEXT} or {matches: REGEX}")
     if mapping is None:
         return None
+    before = len(reader.report)
     entries = reader.known_keys(mapping, MATCH_KEYS, what)
     contains: tuple[Text, ...] = ()
     if "contains" in entries:
         contains = texts(reader, entries["contains"][1], f"contains of {what}")
     regexes = patterns(reader, entries["matches"][1], what) if "matches" in entries else ()
     if not contains and not regexes:
-        _says_nothing(reader, mapping, what)
+        says_nothing(reader, mapping, what, before)
         return None
     return Match(mapping.span, contains=contains, matches=regexes)
 
@@ -80,6 +82,7 @@ def words(reader: Reader, node: Node, what: str) -> Words | None:
     if not isinstance(node, Map):
         reader.wrong_type(node, what, "a list of words", "write [word, word], or {contains: [word]}")
         return None
+    before = len(reader.report)
     entries = reader.known_keys(node, MATCH_KEYS, what)
     runs: list[tuple[Text, ...]] = []
     if "contains" in entries:
@@ -91,7 +94,7 @@ def words(reader: Reader, node: Node, what: str) -> Words | None:
                 runs.append(run)
     regexes = patterns(reader, entries["matches"][1], what) if "matches" in entries else ()
     if not runs and not regexes:
-        _says_nothing(reader, node, what)
+        says_nothing(reader, node, what, before)
         return None
     return Words(node.span, None, tuple(runs), regexes)
 
@@ -101,9 +104,10 @@ def artifacts(reader: Reader, node: Node, what: str) -> ArtifactsExpected | None
     whole = isinstance(node, Seq)
     value = node
     if isinstance(node, Map):
+        before = len(reader.report)
         entries = reader.known_keys(node, ("contains",), what)
         if "contains" not in entries:
-            _says_nothing(reader, node, what)
+            says_nothing(reader, node, what, before, "give contains")
             return None
         value = entries["contains"][1]
     items = value.items if isinstance(value, Seq) else [value]
@@ -137,14 +141,15 @@ def patterns(reader: Reader, node: Node, what: str) -> tuple[tuple[re.Pattern[st
         try:
             found.append((re.compile(item.value, re.MULTILINE), item.span))
         except (re.error, OverflowError, RecursionError) as error:
-            reader.add(
-                "unknown-value",
-                f"{item.value!r:.80} is no regular expression: {error}",
-                node,
-                "write one that Python's re module takes; quote it in single quotes",
-            )
+            message = f"{item.value!r:.80} is no regular expression: {error}"
+            help_text = "write one that Python's re module takes; quote it in single quotes"
+            reader.report.append(finding("unknown-value", message, item.span, help_text))
     return tuple(found)
 
 
-def _says_nothing(reader: Reader, node: Node, what: str) -> None:
-    reader.add("missing-key", f"{what} says nothing to compare with", node, "give contains or matches")
+def says_nothing(
+    reader: Reader, node: Node, what: str, before: int, help: str = "give contains or matches"
+) -> None:
+    """Report that there is nothing to compare with, unless a fault inside said why already."""
+    if len(reader.report) == before:
+        reader.add("missing-key", f"{what} says nothing to compare with", node, help)

@@ -89,14 +89,19 @@ def _run(walker: Walker, case: Case) -> CaseResult:
     try:
         failures = judge(case, walker.walk(case))
     except Undecided as error:
-        gate = error.gate
-        refusal = case.expected.error
-        message = (
-            f"the walk reads the gate {gate.id}, and the case decides nothing there; add "
-            f"decide: {{{gate.state}: [promote]}}, or assume: promote_checkpoint"
-        )
-        failures = [not_refused(refusal) if refusal is not None else Failure(case.name.span, message)]
+        failures = _undecided(case, error)
     except NpacError as error:
         return CaseResult(case, ERROR, error=str(error), seconds=time.perf_counter() - start)
     outcome = FAILED if failures else PASSED
     return CaseResult(case, outcome, tuple(failures), seconds=time.perf_counter() - start)
+
+
+def _undecided(case: Case, error: Undecided) -> list[Failure]:
+    if case.expected.error is not None:
+        return [not_refused(case.expected.error)]
+    gate = error.gate
+    message = (
+        f"the walk reads the gate {gate.id}, and the case decides nothing there; add "
+        f"decide: {{{gate.state}: [promote]}}, or assume: promote_checkpoint"
+    )
+    return [Failure(text.span, said) for text, said in error.unknown] + [Failure(case.name.span, message)]

@@ -55,6 +55,8 @@ class Undecided(Exception):
     def __init__(self, gate: Gate) -> None:
         super().__init__(f"the walk reads the gate {gate.id}, for which the case gives no decision")
         self.gate = gate
+        self.unknown: list[tuple[Text, str]] = []
+        """Gates that the case names and the program does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,11 @@ class Walker:
         except LinkError as error:
             return Refused(str(error))
         decider = _Decider(case, program)
-        nodes = walk(program, decider)
+        try:
+            nodes = walk(program, decider)
+        except Undecided as error:
+            error.unknown = decider.unknown()
+            raise
         return Walked(
             program,
             compiled.link,
@@ -205,14 +211,13 @@ class _Decider:
 
     def unused(self) -> list[tuple[Text, str]]:
         """Give what the case decides and the walk did not ask."""
-        known = {name for gate in self.program.gates() for name in _gate_names(gate)}
-        found = []
+        found = self.unknown()
+        unknown = {text.value for text, _ in found}
         for name, given in self.given.items():
             visits = self.visits.get(name, 0)
-            if name not in known:
-                gates = ", ".join(sorted({gate.state for gate in self.program.gates()})) or "none"
-                found.append((given.gate, f"the program has no gate {name!r}; its gates: {gates}"))
-            elif visits == 0:
+            if name in unknown:
+                continue
+            if visits == 0:
                 found.append((given.gate, f"the walk never reads the gate {name!r}"))
             elif visits < len(given.answers):
                 found.append(
@@ -223,6 +228,16 @@ class _Decider:
                     )
                 )
         return found
+
+    def unknown(self) -> list[tuple[Text, str]]:
+        """Give the gates that the case names and the program does not have."""
+        known = {name for gate in self.program.gates() for name in _gate_names(gate)}
+        gates = ", ".join(sorted({gate.state for gate in self.program.gates()})) or "none"
+        return [
+            (given.gate, f"the program has no gate {name!r}; its gates: {gates}")
+            for name, given in self.given.items()
+            if name not in known
+        ]
 
 
 def _gate_names(gate: Gate) -> tuple[str, ...]:

@@ -26,9 +26,9 @@ _REFERENCE = re.compile(
     r"(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
     r"(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{32,}))?"
 )
-_TOOL = re.compile(r"tool://([A-Za-z0-9][A-Za-z0-9._-]*)")
+_TOOL = r"tool://([A-Za-z0-9][A-Za-z0-9._-]*)"
 _HEX = {"sha256": 64, "sha384": 96, "sha512": 128}
-_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
+_SHA256 = r"sha256:[0-9a-f]{64}"
 
 
 class ImageRef(NamedTuple):
@@ -77,7 +77,9 @@ def is_registry_qualified(image: ImageRef | ToolImage) -> bool:
 
 def is_digest_pinned(image: ImageRef | ToolImage) -> bool:
     """Say whether the reference holds a sha256 digest of 64 lowercase hex digits."""
-    return isinstance(image, ImageRef) and image.digest is not None and bool(_SHA256.fullmatch(image.digest))
+    return (
+        isinstance(image, ImageRef) and image.digest is not None and bool(re.fullmatch(_SHA256, image.digest))
+    )
 
 
 def is_immutable(image: ImageRef | ToolImage) -> bool:
@@ -121,7 +123,7 @@ def scan_image(text: str) -> ImageRef | ToolImage | None:
     """Read a reference without the grammar, or give None for what it leaves to the grammar."""
     if len(text) > _LONGEST or text[:7].lower() == "docker:":
         return None
-    if tool := _TOOL.fullmatch(text):
+    if tool := re.fullmatch(_TOOL, text):
         return ToolImage(tool[1])
     match = _REFERENCE.fullmatch(text)
     if match is None:

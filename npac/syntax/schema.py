@@ -311,7 +311,6 @@ def _quantities(key: Key) -> Schema:
         "type": [*_TEXT, "object"],
         "propertyNames": {"pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$"},
         "additionalProperties": count,
-        "minProperties": 1,
     }
 
 
@@ -367,7 +366,7 @@ _FORMS: dict[str, Callable[[Key], Schema]] = {
     "refs": _refs,
     "exit": _exit,
     "env": lambda key: _list(
-        key, _matching(f"^{ENV_PATTERN}$", "name the environment variable, as in HF_TOKEN", "string")
+        key, _matching(f"^{ENV_PATTERN}$", "name the environment variable, as in HF_TOKEN")
     ),
     "keys": lambda key: _list(key, {"type": _TEXT}),
     "condition": lambda key: _matching(f"^({_KEY_REFERENCE})$", "write config.KEY", "string"),

@@ -15,8 +15,8 @@ from npac.syntax.images import ImageProblem, ToolImage, immutable_problem, parse
 from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar, Seq
 
-_SHA = re.compile(r"[0-9a-fA-F]{40}\Z")
-_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_SHA = r"[0-9a-fA-F]{40}\Z"
+_MODULE = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z"
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -114,12 +114,12 @@ def _baked(flow: Flow) -> Iterator[Diagnostic]:
         at = config.entries["source_overlay"].node.span
         yield finding("overlay-with-baked", message, at, "switch one of the two off")
     sha = config.text("source_sha")
-    if sha and not _SHA.match(sha):
+    if sha and not re.match(_SHA, sha):
         message = f"source_sha must be 40 hex digits, and this has {len(sha)} characters"
         help_text = "give --var source_sha=<the commit's 40 hex digits>"
         yield finding("bad-source-sha", message, config.entries["source_sha"].node.span, help_text)
     module = config.text("baked_npa_import")
-    if module and not _MODULE.match(module):
+    if module and not re.match(_MODULE, module):
         message = f"baked_npa_import must be a dotted Python module name, and {module!r:.80} is none"
         yield finding(
             "bad-import-module", message, config.entries["baked_npa_import"].node.span, "write package.module"

@@ -30,8 +30,8 @@ from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
 _Tree: TypeAlias = "None | bool | int | float | Value | list[_Tree] | dict[str, _Tree]"
 
-_SHELL_VARIABLE = re.compile(r"\$\{[A-Za-z_][^}]*\}?")
-_DIGITS = re.compile(r"[0-9]{1,9}\Z")
+_SHELL_VARIABLE = r"\$\{[A-Za-z_][^}]*\}?"
+_DIGITS = r"[0-9]{1,9}\Z"
 
 _QUANTITIES: dict[str, Callable[[str], object]] = {
     "accelerators": parse_accelerator,
@@ -210,10 +210,10 @@ def _value(key: tuple[str, ...], node: Scalar, value: Value) -> Iterator[Diagnos
         yield from _cloud(node, value)
     elif name in _QUANTITIES:
         yield from _quantity(node, name, value)
-    elif key[0] == "accelerators" and not (_DIGITS.match(value) and int(value) > 0):
+    elif key[0] == "accelerators" and not (re.match(_DIGITS, value) and int(value) > 0):
         message = f"the number of {key[1]!r:.80} accelerators must be a whole number from 1"
         yield finding("bad-quantity", message, node.span, "write NAME: N, as in H100: 8")
-    elif name == "kubernetes.provision_timeout" and not _DIGITS.match(value):
+    elif name == "kubernetes.provision_timeout" and not re.match(_DIGITS, value):
         message = f"provision_timeout must be a whole number of seconds, and this is {value!r:.80}"
         yield finding("bad-quantity", message, node.span, "write decimal digits")
 
@@ -255,10 +255,10 @@ def _cloud(node: Scalar, text: str) -> Iterator[Diagnostic]:
 
 def _shell_variable(scalar: Scalar, value: Value) -> Iterator[Diagnostic]:
     """Look for a shell variable in a field as it is written, then in what its tokens bring in."""
-    match = _SHELL_VARIABLE.search(scalar.value)
+    match = re.search(_SHELL_VARIABLE, scalar.value)
     span = scalar.inner(match.start(), match.end()) if match is not None else scalar.span
     if match is None and scalar.value != value:
-        match = _SHELL_VARIABLE.search(show(value))
+        match = re.search(_SHELL_VARIABLE, show(value))
     if match is not None:
         message = f"{match.group():.80} stands in a field that no shell reads, so it would stay as it is"
         help_text = "put the value into config and write {{config.KEY}}"

@@ -16,10 +16,11 @@ from npac.text.source import SourceFile
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
 _NAMES = ("secret", "token", "password", "passwd", "api_key", "apikey", "access_key", "private_key")
+_NAME_ENDS = tuple(f"_{name}" for name in _NAMES)
 _HARMLESS_ENDS = ("_env", "_name", "_file", "_uri", "_url", "_path")
-_NUMBER = re.compile(r"[-+]?[0-9][0-9_.eE+-]*\Z")
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.compile(r"[^A-Za-z0-9\s]"))
+_NUMBER = r"[-+]?[0-9][0-9_.eE+-]*\Z"
+_URI = r"[A-Za-z][A-Za-z0-9+.-]*://"
+_CLASSES = ("[a-z]", "[A-Z]", "[0-9]", r"[^A-Za-z0-9\s]")
 _LONG = 16
 _SECRET_FIELDS = ("imagePullSecrets", "secretKeyRef", "secretRef")
 
@@ -85,7 +86,7 @@ def _values(flow: Flow) -> Iterator[_Value]:
 
 def _by_name(value: _Value) -> Iterator[Diagnostic]:
     name = value.key.rpartition(".")[2].lower().replace("-", "_")
-    if name.endswith(_HARMLESS_ENDS) or not any(name == word or name.endswith("_" + word) for word in _NAMES):
+    if name not in _NAMES and not name.endswith(_NAME_ENDS) or name.endswith(_HARMLESS_ENDS):
         return
     node, text = value.scalar, value.scalar.value
     if not text or node.is_null or node.boolean is not None:
@@ -93,12 +94,12 @@ def _by_name(value: _Value) -> Iterator[Diagnostic]:
     template = parse_template(text)
     if template.tokens or template.problems:
         return
-    if _NUMBER.match(text) or _URI.match(text):
+    if re.match(_NUMBER, text) or re.match(_URI, text):
         return
     said = f"the key {value.key!r:.80} says that this is a credential, and"
     if len(text) < _LONG:
         yield finding("maybe-secret", f"{said} a value stands in plain text", node.span, SECRET_HELP)
-    elif sum(1 for form in _CLASSES if form.search(text)) >= 2:
+    elif sum(1 for form in _CLASSES if re.search(form, text)) >= 2:
         yield finding(
             "secret-in-plain-text", f"{said} its value stands in plain text", node.span, SECRET_HELP
         )

@@ -12,13 +12,13 @@ from npac.flow.flow import Flow
 from npac.text.yaml_nodes import Map, Scalar
 
 _YAML11_WORDS = frozenset(["yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
-_OCTAL = re.compile(r"[-+]?0[0-7_]*[0-7]\Z")
-_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
-_BASED = re.compile(r"[-+]?0(?:x_*[0-9a-fA-F][0-9a-fA-F_]*|b_*[01][01_]*)\Z")
-_DECIMAL = re.compile(r"[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?\Z")
-_EXPONENT = re.compile(r"[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+\Z")
+_OCTAL = r"[-+]?0[0-7_]*[0-7]\Z"
+_SEXAGESIMAL = r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z"
+_BASED = r"[-+]?0(?:x_*[0-9a-fA-F][0-9a-fA-F_]*|b_*[01][01_]*)\Z"
+_DECIMAL = r"[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?\Z"
+_EXPONENT = r"[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+\Z"
 _LONGEST_NUMBER = 64
-_GROUPED = re.compile(r"[-+]?[0-9]+(?:_[0-9_]*)+\Z")
+_GROUPED = r"[-+]?[0-9]+(?:_[0-9_]*)+\Z"
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -64,19 +64,21 @@ def _retyped(text: str) -> str | None:
     """Say what a YAML 1.1 reader would make of a plain scalar, where that is another text."""
     if text in _YAML11_WORDS:
         return "the boolean " + ("true" if text.lower() in ("yes", "on") else "false")
-    digits = text.replace("_", "")
-    if len(text) > _LONGEST_NUMBER:
+    if (not text[:1].isdigit() and text[:1] not in ("+", "-")) or len(text) > _LONGEST_NUMBER:
         return None
-    if _BASED.match(text):
+    if text.isdigit() and text[0] != "0":
+        return None
+    digits = text.replace("_", "")
+    if re.match(_BASED, text):
         return f"the number {int(digits, 0)}"
-    if _OCTAL.match(text):
+    if re.match(_OCTAL, text):
         return f"the number {int(digits, 8)}"
-    if _GROUPED.match(text):
+    if re.match(_GROUPED, text):
         return f"the number {int(digits)}"
-    if _SEXAGESIMAL.match(text):
+    if re.match(_SEXAGESIMAL, text):
         return "a number to base 60"
-    if _EXPONENT.match(text):
+    if re.match(_EXPONENT, text):
         return f"the number {float(digits)!r}"
-    if _DECIMAL.match(text) and text.strip("+-.") and repr(float(text.replace("_", ""))) != text:
+    if re.match(_DECIMAL, text) and text.strip("+-.") and repr(float(text.replace("_", ""))) != text:
         return f"the number {float(text.replace('_', ''))!r}"
     return None

@@ -1,0 +1,68 @@
+"""A drawing as a Mermaid flowchart."""
+
+from __future__ import annotations
+
+from npac.report.drawing import Box, Drawing, Edge, Group
+
+_SHAPES = {"wave": ("[", "]"), "more": ("[", "]"), "gate": ("{", "}"), "end": ("([", "])")}
+_CLASSES = (
+    "classDef wave fill:#eef3fd,stroke:#5b84d8,color:#15233f",
+    "classDef more fill:none,stroke:#6f7787,color:#6f7787,stroke-dasharray:3 3",
+    "classDef gate fill:#fff3d1,stroke:#cf9418,color:#473203",
+    "classDef end_ fill:#dff3e6,stroke:#2f9a5c,color:#12452a",
+    "classDef start fill:#6f7787,stroke:#6f7787",
+    "classDef off opacity:0.4",
+)
+
+
+def mermaid(drawing: Drawing) -> str:
+    """Give the flowchart's text."""
+    names = {item.id: f"n{at}" for at, item in enumerate((*drawing.boxes, *drawing.groups))}
+    inside: dict[str, list[Box | Group]] = {}
+    for item in (*drawing.boxes, *drawing.groups):
+        inside.setdefault(item.group, []).append(item)
+    lines = [f'%% {drawing.title}: {drawing.subtitle}', "flowchart TD"]
+    # a frame is closed when all that is in it has been written
+    stack: list[tuple[Box | Group | None, int]] = [(item, 1) for item in reversed(inside.get("", []))]
+    while stack:
+        item, depth = stack.pop()
+        indent = "  " * depth
+        if item is None:
+            lines.append(f"{indent}end")
+        elif isinstance(item, Group):
+            title = text(f"{item.title}: {', '.join(item.lines)}" if item.lines else item.title)
+            lines.append(f'{indent}subgraph {names[item.id]}["{title}"]')
+            stack.append((None, depth))
+            stack.extend((child, depth + 1) for child in reversed(inside.get(item.id, [])))
+        else:
+            lines.append(f"{indent}{_box(item, names[item.id])}")
+    lines += [f"  {_edge(edge, names, inside)}" for edge in drawing.edges]
+    lines += [f"  %% {text(note)}" for note in drawing.footnotes]
+    lines += [f"  {line}" for line in _CLASSES]
+    return "\n".join(lines) + "\n"
+
+
+def text(value: str) -> str:
+    """Give a text for a quoted label; what Mermaid or HTML would read as markup is written by its code."""
+    clean = "".join(char if char.isprintable() else " " for char in value)
+    for char in "#&\"<>`":
+        clean = clean.replace(char, "\0" if char == "#" else f"#{ord(char)};")
+    return clean.replace("\0", "#35;")
+
+
+def _box(box: Box, name: str) -> str:
+    if box.kind == "start":
+        return f'{name}((" ")):::start'
+    style = "end_" if box.kind == "end" else box.kind
+    left, right = _SHAPES[box.kind]
+    label = "<br/>".join(text(line) for line in (box.title, *box.lines))
+    return f'{name}{left}"{label}"{right}:::{"off" if box.off else style}'
+
+
+def _edge(edge: Edge, names: dict[str, str], inside: dict[str, list[Box | Group]]) -> str:
+    source, target = edge.source, edge.target
+    if source == target and source in inside:  # no frame may lead to itself
+        source = target = inside[source][0].id
+    arrow = "-.->" if edge.again or edge.off else "-->"
+    label = f'|"{text(edge.label)}"|' if edge.label else ""
+    return f"{names[source]} {arrow}{label} {names[target]}"
