@@ -1,7 +1,5 @@
 """What the rest of the compiler knows of a catalog: tools, images, licence terms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple

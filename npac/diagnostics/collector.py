@@ -1,7 +1,5 @@
 """Findings gathered in one pass, ordered, and judged by what the user selected."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """One finding about a spec, with its places and its remedy."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import NamedTuple
 

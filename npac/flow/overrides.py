@@ -1,7 +1,5 @@
 """Overrides of config values: ``--config FILE``, ``--set KEY=TEMPLATE`` and ``--var KEY=VALUE``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Only what is sound is given on: a reference to a state that does not exist is re
 rules and left out here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

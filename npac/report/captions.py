@@ -51,7 +51,17 @@ def resources(step: Step) -> str:
 
 def step_lines(step: Step) -> tuple[str, ...]:
     """Give the lines below a state's name."""
-    return tuple(shorten(line, 34) for line in (runs(step), resources(step)) if line)
+    words = [_text(word, {}) for word in step.argv[:3]]
+    what = words[2] if words[1:2] == ["-m"] and len(words) > 2 and not step.tool_ref else runs(step)
+    return tuple(line for line in (_ending(what, 32), shorten(resources(step), 32)) if line)
+
+
+def _ending(name: str, width: int) -> str:
+    """Give the last parts of a dotted name that fit; its beginning says the least."""
+    if len(name) <= width or "." not in name:
+        return shorten(name, width)
+    cut = name[len(name) - width + 1 :]
+    return f"…{cut.partition('.')[2]}" if "." in cut else shorten(name, width)
 
 
 def step_note(step: Step, triggers: tuple[Trigger, ...], description: str, late: Mapping[str, str]) -> str:

@@ -15,8 +15,8 @@ from npac.report.crossings import order_layers
 from npac.report.positions import place_layers
 
 LAYER_GAP = 34.0
-LABEL_GAP = 13.0
-SLOPE = 0.16
+LABEL_GAP = 15.0
+SLOPE = 0.2
 """Pixels by which two layers move apart for each pixel that an edge between them runs sideways."""
 
 Point = tuple[float, float]
@@ -194,7 +194,7 @@ def _heights(
             real = any(vertices[item].real for item in layer)
             onto = any(vertices[item].real for item in layers[place + 1])
             gap = LAYER_GAP if real and onto else LABEL_GAP + (9.0 if onto else 0.0)
-            at += height + gap + min(72.0, SLOPE * max(0.0, aside - 40.0))
+            at += height + gap + min(72.0, SLOPE * max(0.0, aside - 20.0))
     return top, bottom
 
 

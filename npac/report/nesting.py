@@ -250,7 +250,7 @@ class _Nesting:
         sizes = [box_size(self.boxes[item]) for item in members]
         columns = max(1, min(group.columns or len(members), len(members)))
         wide = [max(size[0] for size in sizes[at::columns]) for at in range(columns)]
-        head = heading_height(group) + 6
+        head = heading_height(group) + 9
         y = head
         content = sum(wide) + BESIDE * (columns - 1)
         width = max(content + 2 * PAD, _heading_width(group))

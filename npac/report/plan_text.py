@@ -100,8 +100,8 @@ class _Table:
             if isinstance(node, End):
                 continue
             if node.loops != loops and node.loops:
-                title = ", ".join(f"{name} {iteration}" for name, iteration in node.loops.items())
-                rows.append(Row(state=f"round {title}", heading=True))
+                title = ", ".join(f"{name} round {iteration}" for name, iteration in node.loops.items())
+                rows.append(Row(state=title, heading=True))
             loops = node.loops
             depth = 1 if loops else 0
             if isinstance(node, Wave):
@@ -398,7 +398,11 @@ def _needed(needed: Sequence[Needed], limit: int | None, base: str) -> list[str]
         alike.setdefault(", ".join(how), []).append(uri)
     lines = ["From outside   not made by any wave before they are read:"]
     for reading, uris in alike.items():
-        text = merged(uris)
-        for uri in [text] if text is not None else uris:
-            lines.append("  " + _detail(uri, reading, None if limit is None else limit - 2, base))
+        one = merged(uris)
+        for uri in [one] if one is not None else uris:
+            text = _detail(uri, "", None if limit is None else limit - 2, base)
+            if limit is None or len(text) + len(reading) + 4 <= limit:
+                lines.append(f"  {text}  {reading}")
+            else:
+                lines += [f"  {text}", f"    {shorten(reading, limit - 4)}"]
     return lines

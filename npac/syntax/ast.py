@@ -4,8 +4,6 @@ Every leaf is (or holds) the scalar that stands in the file, so every node knows
 tree is what the author wrote: nothing is resolved, defaulted or coerced here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

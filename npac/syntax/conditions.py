@@ -4,8 +4,6 @@
 ``maxConcurrency``, trigger numbers, ``disk_size``, ``num_nodes``) is the same, or decimal digits.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Importing this module imports no lark: a spec whose scalars are all well formed never needs it.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,7 +45,7 @@ class Stop:
         self.expected = expected
 
 
-def read(grammar: str, start: str, text: str) -> Tree[Leaf] | Stop:
+def read(grammar: str, start: str, text: str) -> "Tree[Leaf] | Stop":
     """Parse ``text`` from the rule ``start`` of the grammar file ``grammar``.
 
     Gives the tree, whose leaves carry offsets (``start_pos``, ``end_pos``), or where it stopped.
@@ -66,7 +64,7 @@ def read(grammar: str, start: str, text: str) -> Tree[Leaf] | Stop:
 
 
 @cache
-def _parser(grammar: str, start: str) -> Lark:
+def _parser(grammar: str, start: str) -> "Lark":
     from lark import Lark
 
     return Lark(grammar_text(grammar), start=start, parser="lalr", import_paths=[_import_grammar])

@@ -5,8 +5,6 @@ The grammar is that of OCI references.  A first component counts as a registry w
 reference that names none.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

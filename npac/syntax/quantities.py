@@ -4,8 +4,6 @@ Amounts are positive.  Decimal amounts stay the text that their author wrote; me
 gibibytes (``G`` and ``Gi`` mean the same to SkyPilot, and so does no unit at all).
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple

@@ -12,8 +12,6 @@ A near miss differs in case only or by a slip of the hand (:func:`near_scope`); 
 template languages and programs really use (``stage``, ``stats``, ``look``) are none.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Offsets count characters of the decoded text (without a byte order mark); lines 
 from 1 and are worked out only when something is shown.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from typing import NamedTuple
 
@@ -53,7 +51,7 @@ class SourceFile:
         end = starts[number] if number < len(starts) else len(self.text)
         return self.text[starts[number - 1] : end].rstrip("\r\n")
 
-    def span(self, start: int, end: int) -> Span:
+    def span(self, start: int, end: int) -> "Span":
         """Give the span from ``start`` up to, not including, ``end``."""
         return Span(self, start, end)
 

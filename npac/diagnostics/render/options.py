@@ -1,7 +1,5 @@
 """What every renderer is told besides the findings, and where a code's page is."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from npac.text.source import Span
