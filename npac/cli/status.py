@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from npac.api import status
+from npac.cli.drivers import driver_word, next_step
 from npac.cli.project_defaults import ledger_of
 
 
@@ -47,13 +48,9 @@ def _json(view: Any) -> str:
 def _text(view: Any, holder: Any) -> str:
     lines = [f"{view.run_id}: {view.state}" + (f": {view.reason}" if view.reason else "")]
     lines.append(f"  workflow {view.workflow}, engine {view.engine.get('name', '?')}, begun {view.created}")
-    if not view.ended and holder is not None:
-        alive = (
-            "none"
-            if holder["released"]
-            else {"alive": "alive", "dead": "dead"}.get(holder["liveness"], "unknown")
-        )
-        lines.append(f"  driver: {alive}")
+    word = driver_word(holder)
+    if not view.ended:
+        lines.append(f"  driver: {word}")
     for wave in view.waves.values():
         attempt = f", attempt {wave.last.number}" if wave.last.number > 1 else ""
         jobs = []
@@ -66,6 +63,7 @@ def _text(view: Any, holder: Any) -> str:
     for decision in view.decisions.values():
         given = " (by hand)" if decision.given else ""
         lines.append(f"     ?  {decision.node}  {decision.decision}{given}")
-    if view.remedy:
-        lines.append(f"  next: {view.remedy}")
+    remedy = next_step(view.run_id, view.ended, view.remedy, word)
+    if remedy:
+        lines.append(f"  next: {remedy}")
     return "\n".join(lines)

@@ -329,14 +329,14 @@ def test_long_texts_are_read_in_linear_time(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
         best = float("inf")
-        for _ in range(3):
-            started = time.perf_counter()
+        for _ in range(5):
+            started = time.process_time()  # what other processes do does not count
             assert read(text).text == text
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.process_time() - started)
         return best
 
-    small = max(seconds(20_000), 0.002)
-    assert seconds(160_000) < 40 * small
+    small = max(seconds(20_000), 0.004)  # quadratic time would be 64 times as long
+    assert seconds(160_000) < 32 * small
 
 
 def test_well_formed_texts_are_read_without_lark() -> None:
@@ -348,7 +348,7 @@ def test_well_formed_texts_are_read_without_lark() -> None:
         "from npac.syntax.images import parse_image\n"
         "assert len(parse_template('{{config.a}}/{{ run.id | sh }}').tokens) == 2\n"
         "assert parse_condition('{{config.a}}').key == 'a' and parse_count('12') == 12\n"
-        "assert parse_accelerator('H100:8').count == 8 and parse_memory('16Gi').amount == '16'\n"
+        "assert parse_accelerator('H100:8').number == 8 and parse_memory('16Gi').amount == '16'\n"
         "assert parse_image('nvcr.io/nvidia/nre:26.04').tag == '26.04'\n"
         "print(sorted({'lark', 'difflib', 'pydantic', 'ipaddress'} & set(sys.modules)))\n"
     )
