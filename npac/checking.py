@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from npac.catalog.model import Catalog
 from npac.diagnostics.codes import BY_NAME, CODES, finding
-from npac.diagnostics.collector import Collector, Policy
+from npac.diagnostics.collector import Collector, Policy, ordered
+from npac.diagnostics.credentials import HIDDEN, redacted
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.errors import NpacError
 from npac.pipeline import Settings, Unit, run_passes
+from npac.syntax.spec_parser import written_credentials
 from npac.text.source import SourceFile, Span, decode
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq, parse_yaml
 
@@ -25,6 +27,8 @@ _RAW_KEYS = frozenset(
     ("run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir")
 )
 _SPEC_KEYS = frozenset(("apiVersion", "kind", "metadata", "states", "initial"))
+_TELLING = 8
+"""Characters of a secret's beginning that tell it from other text, where a message cut it short."""
 _SECRETS = frozenset(("secret-in-plain-text", "maybe-secret"))
 
 
@@ -66,7 +70,9 @@ def read_bytes(path: str) -> bytes:
         if path == "-":
             return sys.stdin.buffer.read(MAX_BYTES + 1)
         with open(path, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            if os.fstat(stream.fileno()).st_size > MAX_BYTES:
+                raise _too_large(path)
+            data = stream.read()
     except FileNotFoundError:
         raise NpacError(f"there is no file {path}", remedy="Check the path.") from None
     except IsADirectoryError:
@@ -77,8 +83,12 @@ def read_bytes(path: str) -> bytes:
     except OSError as error:
         raise NpacError(f"{path} cannot be read: {error.strerror}", remedy="Mend its permissions.") from error
     if len(data) > MAX_BYTES:
-        raise NpacError(f"{path} is larger than {MAX_BYTES >> 20} MiB", remedy="No spec is that large.")
+        raise _too_large(path)
     return data
+
+
+def _too_large(path: str) -> NpacError:
+    return NpacError(f"{path} is larger than {MAX_BYTES >> 20} MiB", remedy="No spec is that large.")
 
 
 def project_for(path: str) -> tuple[Project | None, list[Diagnostic]]:
@@ -129,18 +139,25 @@ def check_bytes(
     if bad is not None:
         message = "the bytes here are no UTF-8 text"
         item = finding("unreadable-file", message, source.span(bad, bad + 1), "save the file as UTF-8")
-        return Checked(source, data, [item])
+        return _whole(source, data, [item], raw=False)
     raw = _raw_findings(source)
     if raw is not None:
-        return Checked(source, data, raw, raw=True)
+        return _whole(source, data, raw, raw=True)
     unit = run_passes(source, settings, until=until)
     hidden = [item.span for item in unit.findings if item.code.name in _SECRETS]
-    findings = Collector(_masked(unit.findings, hidden)).ordered()
+    findings = Collector(unit.findings).ordered()
     if "npac:" in source.text:
         findings = _suppressed(source, findings)
     if project is not None:
         findings = _policy(project).apply(findings)
-    return Checked(source, data, Collector(findings).ordered(), unit, hidden=hidden)
+    return Checked(source, data, Collector(_masked(findings, hidden)).ordered(), unit, hidden=hidden)
+
+
+def _whole(source: SourceFile, data: bytes, findings: list[Diagnostic], *, raw: bool) -> Checked:
+    """Give the findings about a text that is not read as a spec, and the credentials in it."""
+    written = list(written_credentials(source))
+    hidden = [item.span for item in written]
+    return Checked(source, data, ordered(_masked([*findings, *written], hidden)), raw=raw, hidden=hidden)
 
 
 def _policy(project: Project) -> Policy:
@@ -149,20 +166,25 @@ def _policy(project: Project) -> Policy:
 
 
 def _masked(findings: Sequence[Diagnostic], hidden: Sequence[Span]) -> list[Diagnostic]:
-    """Take secret values out of every message, whichever rule wrote it."""
+    """Take secret values out of every message, whichever rule wrote it, also where it cut them short."""
     values = {span.text.strip("'\"") for span in hidden}
-    values = {value for value in values if len(value) >= 4}
-    if not values:
-        return list(findings)
+    values = {form for value in values if len(value) >= 4 for form in (value, repr(value)[1:-1])}
 
     def clean(text: str) -> str:
+        text = redacted(text)
         for value in values:
-            text = text.replace(value, "***")
+            text = text.replace(value, HIDDEN)
+            at = text.find(value[:_TELLING]) if len(value) > _TELLING else -1
+            while at >= 0:
+                end = at + len(os.path.commonprefix((value, text[at:])))
+                text = text[:at] + HIDDEN + text[end:]
+                at = text.find(value[:_TELLING], at)
         return text
 
     return [
         item._replace(
             message=clean(item.message),
+            related=tuple(other._replace(message=clean(other.message)) for other in item.related),
             help=clean(item.help),
             fix=None
             if item.fix and any(value in edit.text for edit in item.fix.edits for value in values)

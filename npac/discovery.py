@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from npac.project import Project, discover
@@ -38,6 +38,22 @@ def find_specs(folder: str) -> list[str]:
     leads to, and repositories inside this one.
     """
     return [path for path in _files(folder, _ENDINGS) if _reads_as_spec(path)]
+
+
+def keep_specs(paths: Sequence[str]) -> list[str]:
+    """Give those of the named files that are to be checked when someone names every YAML file there is.
+
+    Passed over are other YAML and what the project excludes.  Folders, ``-`` and what cannot be read
+    are kept, for the check to say so.
+    """
+    seen: dict[str, Project] = {}
+    return [
+        path
+        for path in paths
+        if path == "-"
+        or not os.path.isfile(path)
+        or (_reads_as_spec(path, True) and not excluded(path, seen))
+    ]
 
 
 def find_tests(folder: str) -> list[str]:
@@ -83,12 +99,12 @@ def _search(pattern: bytes, data: bytes) -> bool:
     return re.search(pattern, data, re.MULTILINE) is not None
 
 
-def _reads_as_spec(path: str) -> bool:
+def _reads_as_spec(path: str, unreadable: bool = False) -> bool:
     try:
         with open(path, "rb") as stream:
             return is_spec(stream.read(_LOOKED_AT))
     except OSError:
-        return False
+        return unreadable
 
 
 def _files(folder: str, endings: tuple[str, ...]) -> Iterator[str]:

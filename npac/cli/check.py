@@ -41,6 +41,11 @@ from npac.diagnostics.diagnostic import Severity
     help="Least severity that is shown.",
 )
 @click.option("--statistics", is_flag=True, help="Count findings by code instead of showing each.")
+@click.option(
+    "--skip-other",
+    is_flag=True,
+    help="Pass over named files that are no npac specs, or that the project excludes: for hooks.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended safely, in the files.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
@@ -56,6 +61,7 @@ def command(
     ignore: tuple[str, ...],
     least: str,
     statistics: bool,
+    skip_other: bool,
     exit_zero: bool,
     fix: bool,
     diff: bool,
@@ -68,7 +74,7 @@ def command(
     found. Exit codes: 0 clean, 1 findings, 2 usage or a file that cannot be read.
     """
     options = take_options(shared)._replace(select=_codes(select), ignore=_codes(ignore))
-    results, unread = _check_all(paths, options, stdin_filename)
+    results, unread = _check_all(_expand(paths, skip_other), options, stdin_filename)
     if fix or diff:
         from npac.cli.mending import mend
 
@@ -95,11 +101,11 @@ def _codes(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_all(
-    paths: tuple[str, ...], options: Options, stdin_filename: str | None
+    paths: list[str], options: Options, stdin_filename: str | None
 ) -> tuple[list[Checked], list[str]]:
     results: list[Checked] = []
     unread: list[str] = []
-    for path in _expand(paths):
+    for path in paths:
         try:
             if path == "-":
                 from npac.checking import read_bytes
@@ -112,16 +118,21 @@ def _check_all(
     return results, list(dict.fromkeys(unread))
 
 
-def _expand(paths: tuple[str, ...]) -> list[str]:
+def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
     found: list[str] = []
-    for path in paths or (".",):
+    named = list(paths) or ["."]
+    if skip_other:
+        from npac.discovery import keep_specs
+
+        named = keep_specs(named)
+    for path in named:
         if path != "-" and os.path.isdir(path):
             from npac.discovery import find_specs
 
             found.extend(find_specs(path))
         else:
             found.append(path)
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _strict_project(results: list[Checked], options: Options) -> bool:

@@ -18,15 +18,24 @@ from npac.cli.show import show_findings
 @link_options
 @click.option("-o", "--output", metavar="DIR", help="Write a build: manifest, objects, readable documents.")
 @click.option("--run-id", metavar="ID", help="Link for this run id: the final documents.")
+@click.option("--check", "compare", is_flag=True, help="Write nothing: see that DIR holds this very build.")
 @click.option("--color/--no-color", default=None, help="Use colour for findings.")
 def command(
-    specs: tuple[str, ...], output: str | None, run_id: str | None, color: bool | None, **shared: Any
+    specs: tuple[str, ...],
+    output: str | None,
+    run_id: str | None,
+    compare: bool,
+    color: bool | None,
+    **shared: Any,
 ) -> None:
     """Compile specs to SkyPilot YAML: to the screen, or to a build folder.
 
     With several SPECS, each gets a folder of its own below DIR, called after its workflow. Exit
-    codes: 0 done, 1 the spec has errors, 2 usage or the outside world.
+    codes: 0 done, 1 the spec has errors or (with --check) DIR holds another build, 2 usage or the
+    outside world.
     """
+    if compare and output is None:
+        raise click.UsageError("--check compares with a build: name its folder with -o DIR")
     options = take_options(shared)
     failed = []
     compiled: list[tuple[str, Compiled]] = []
@@ -38,19 +47,33 @@ def command(
     if failed:
         show_findings(failed, "text", color, err=True)
     _demand_distinct(compiled, output)
-    for _, item in compiled:
+    stale = False
+    for spec, item in compiled:
         if output is None:
             for title, text in preview(item, run_id=run_id):
                 click.echo(f"# {title}\n{text.rstrip()}")
             continue
         folder = Path(output) / item.program.workflow if len(specs) > 1 else Path(output)
+        if compare:
+            stale = _report_drift(spec, item, folder, run_id) or stale
+            continue
         build(item, folder, run_id=run_id)
         click.echo(
             f"{folder}: {len(item.program.waves())} waves, {len(item.program.gates())} gates, "
             f"program sha256:{item.digest[:16]}"
         )
-    if failed:
+    if failed or stale:
         raise SystemExit(1)
+
+
+def _report_drift(spec: str, item: Compiled, folder: Path, run_id: str | None) -> bool:
+    from npac.cli.drift import drift
+
+    text = drift(item, folder, run_id=run_id)
+    if text:
+        click.echo(f"{folder} is not what {spec} compiles to:\n{text}")
+        click.echo(f"  help: compile {spec} again into {folder}, look at what changed, and keep it")
+    return bool(text)
 
 
 def _demand_distinct(compiled: list[tuple[str, Compiled]], output: str | None) -> None:

@@ -86,10 +86,10 @@ def _descriptions(flow: Flow) -> dict[str, str]:
                 items.append((name[1].value, state))
     else:
         items = []
-    for name, state in items:
+    for title, state in items:
         entry = state.entries.get("description") if isinstance(state, Map) else None
         if entry is not None and isinstance(entry[1], Scalar):
-            found[name] = " ".join(entry[1].value.split())
+            found[title] = " ".join(entry[1].value.split())
     return found
 
 

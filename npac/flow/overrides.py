@@ -56,6 +56,7 @@ def apply_overrides(
     for origin, pairs in options:
         # one text for all, an option a line, so that a place in it says which option is meant
         source = SourceFile(f"--{origin}", "\n".join(f"{key}={value}" for key, value in pairs))
+        report.extend(written_credentials(source))
         at = 0
         for key, value in pairs:
             middle = at + len(key)

@@ -15,6 +15,7 @@ from npac.flow.symbolic import MAX_ARGUMENT, Evaluator, hole_names
 from npac.ir.values import Value
 from npac.syntax.ast import ArtifactDecl, Count, Spec, State, Text
 from npac.syntax.language import TRIGGER
+from npac.syntax.conditions import KeyRef, parse_count
 from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
 from npac.syntax.templates import parse_template
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from npac.ir.program import Tree
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
+_COUNTS = ("disk_size", "num_nodes")
+"""Profile keys that take a whole number, or the config key that holds one."""
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}\Z")
 
 
@@ -63,8 +66,10 @@ class SymbolicStep(NamedTuple):
     decision_uri: Value | None = None
     """Where a decision about this state is read from or written to; None when nothing says so."""
     secrets: tuple[str, ...] = ()
+    held: frozenset[str] = frozenset()
+    """Names of the loop and state holes that the step itself holds."""
     variables: frozenset[str] = frozenset()
-    """Names of the loop and state holes that the step's fields hold (not the decision URI's)."""
+    """Names of those that are read when the state runs: ``held``, its trigger's, its decision URI's."""
 
 
 class Steps(NamedTuple):
@@ -108,16 +113,21 @@ class _StepBuilder:
         inputs = tuple(self._artifact(item, name, params) for item in state.inputs)
         outputs = tuple(self._artifact(item, name, params) for item in state.outputs)
         trigger = self._trigger(state, params)
-        variables: set[str] = set()
+        decision_uri = self._decision_uri(state, params, outputs)
+        held: set[str] = set()
         for value in (*argv, shell, *(item.uri for item in (*inputs, *outputs))):
-            hole_names(value, variables)
-        if trigger is not None:
-            hole_names(trigger.uri, variables)
-        _tree_holes(profile, variables)
+            hole_names(value, held)
+        _tree_holes(profile, held)
         if state.works:
             for key in ("baked_npa_import", "source_sha"):
                 if key in params:
-                    hole_names(params[key], variables)
+                    hole_names(params[key], held)
+        held.discard("run.id")
+        variables = set(held)
+        if trigger is not None:
+            hole_names(trigger.uri, variables)
+        if decision_uri is not None and _decides(state):
+            hole_names(decision_uri, variables)
         variables.discard("run.id")
         return SymbolicStep(
             state=state,
@@ -131,8 +141,9 @@ class _StepBuilder:
             inputs=inputs,
             outputs=outputs,
             trigger=trigger,
-            decision_uri=self._decision_uri(state, params, outputs),
+            decision_uri=decision_uri,
             secrets=tuple(sorted({item.value for item in state.secrets} | set(tool.secrets if tool else ()))),
+            held=frozenset(held),
             variables=frozenset(variables),
         )
 
@@ -192,11 +203,7 @@ class _StepBuilder:
                 return output.uri
         if "decision_uri" in params:
             return params["decision_uri"]
-        if (
-            state.writes_decision
-            or state.transitions
-            or (state.loop is not None and state.loop.until is not None)
-        ):
+        if _decides(state):
             self.config.read.add("decision_uri")
         return self.config.values.get("decision_uri")
 
@@ -212,13 +219,24 @@ class _StepBuilder:
             return name, cached
         self._fixed = True
         tree = {
-            key: self._tree(value, state.name.value, params)
+            key: self._count(value, state.name.value, params)
+            if key in _COUNTS
+            else self._tree(value, state.name.value, params)
             for key, (_, value) in profile.node.entries.items()
             if not key.startswith("x-")
         }
         if self._fixed:  # without tokens the profile is the same for every state
             self._profiles[name] = tree
         return name, tree
+
+    def _count(self, node: Node, name: str, params: Mapping[str, Value]) -> Tree:
+        """Read a number that may also be named without braces, as ``config.KEY``."""
+        if isinstance(node, Scalar) and "{{" not in node.value:
+            parsed = parse_count(node.value.strip())
+            if isinstance(parsed, KeyRef):
+                self._fixed = False
+                return self.evaluator.config_value(parsed.key, node, name, params)
+        return self._tree(node, name, params)
 
     def _tree(self, node: Node, name: str, params: Mapping[str, Value]) -> Tree:
         if isinstance(node, Seq):
@@ -235,6 +253,12 @@ class _StepBuilder:
         if text is None:
             text = self._texts[id(node)] = Reader(self.report).template(node)
         return self.evaluator.value(text, name, params)
+
+
+def _decides(state: State) -> bool:
+    """Say whether a decision about this state is written or read somewhere."""
+    until = state.loop is not None and state.loop.until is not None
+    return state.writes_decision or bool(state.transitions) or until
 
 
 def plain_value(node: Scalar) -> None | bool | int | float | str:
@@ -279,7 +303,15 @@ def read_count(
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 18:
         return int(value)
     entry = config.entries.get(count.key)
-    if entry is None:
+    if value is not None and not isinstance(value, str):
+        late: set[str] = set()
+        hole_names(value, late)
+        on = "the run id" if "run.id" in late else " and ".join(sorted(late))
+        message = f"{what} would depend on {on}, and a program's structure cannot"
+        report.append(
+            finding("late-structure", message, count.node.span, "give a number that is known beforehand")
+        )
+    elif entry is None:
         near = nearest(count.key, config.entries)
         help_text = f"did you mean {near[0]!r}?" if near else "declare it in config"
         report.append(
@@ -290,11 +322,6 @@ def read_count(
             kind = "null" if isinstance(entry.node, Scalar) else f"a {entry.node.kind}"
             message = f"{what} needs a whole number, and the config key {count.key!r} holds {kind}"
             report.append(finding("value-not-text", message, count.node.span, "give it decimal digits"))
-    elif not isinstance(value, str):
-        message = f"{what} would depend on the run id, and a program's structure cannot"
-        report.append(
-            finding("late-structure", message, count.node.span, "give a number that is known beforehand")
-        )
     else:
         message = f"{what} must be a whole number, and the config key {count.key!r} is {value!r:.80}"
         report.append(finding("bad-number", message, count.node.span, "give decimal digits"))

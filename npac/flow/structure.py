@@ -82,7 +82,7 @@ def build_structure(spec: Spec, config: Config) -> Structure:
             structure.parent.pop(name, None)
     for name, state in spec.states.items():
         if name not in structure.parent:
-            structure.exits[name] = _exits(spec, state, config)
+            structure.exits[name] = _exits(spec, state, config, structure)
     return structure
 
 
@@ -126,20 +126,20 @@ def condition_holds(config: Config, transition: Transition) -> bool | None:
     return config.values.get(parsed.key, "") != ""
 
 
-def _exits(spec: Spec, state: State, config: Config) -> Exits:
-    following = state.next.value if state.next is not None and state.next.value in spec.states else None
+def _exits(spec: Spec, state: State, config: Config, structure: Structure) -> Exits:
+    following = _target(spec, state.next, structure)
     if state.terminal or state.parallel is not None:
         return Exits(False, following, following)
     live = [item for item in state.transitions if condition_holds(config, item) is not False]
     if not live or live[0].when is None:
-        target = _target(spec, live[0]) if live else following
+        target = _target(spec, live[0].goto, structure) if live else following
         return Exits(False, target, target)
     chosen: dict[str, str | None] = {}
     exhausted = False
     for decision in ("promote_checkpoint", "loop_back"):
         for item in live:
-            if item.when is None or item.when.value == decision:
-                chosen[decision] = _target(spec, item)
+            if item.when is None or _may_mean(item.when.value, decision):
+                chosen[decision] = _target(spec, item.goto, structure)
                 break
         else:
             chosen[decision] = following
@@ -147,10 +147,16 @@ def _exits(spec: Spec, state: State, config: Config) -> Exits:
     return Exits(True, chosen["promote_checkpoint"], chosen["loop_back"], exhausted)
 
 
-def _target(spec: Spec, transition: Transition) -> str | None:
-    if transition.goto is None or transition.goto.value not in spec.states:
+def _may_mean(when: str, decision: str) -> bool:
+    """Compare a predicate; one that does not exist (an error of its own) stands for a promotion."""
+    return when == decision or (decision == "promote_checkpoint" and when != "loop_back")
+
+
+def _target(spec: Spec, name: Scalar | None, structure: Structure) -> str | None:
+    """Give the state that a name leads to; a member (an error of its own) stands for its group."""
+    if name is None or name.value not in spec.states:
         return None
-    return transition.goto.value
+    return (*structure.ancestors(name.value), name.value)[0]
 
 
 def reachable_cycle(structure: Structure, names: Mapping[str, object]) -> tuple[str, ...] | None:

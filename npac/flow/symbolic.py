@@ -74,8 +74,17 @@ class Evaluator:
         """
         node = text.node
         parts = text.template.parts
+        for problem in text.template.problems:  # what was meant is read all the same
+            meant = parse_template(problem.suggestion or "")
+            self.config.read.update(token.path for token in meant.tokens if token.scope == "config")
         values = self._parts(parts, state, params, node.inner)
         return self._joined(values, limit, text.template, node.span)
+
+    def config_value(self, key: str, node: Scalar, state: str, params: Mapping[str, Value]) -> Value:
+        """Evaluate a config key that is named without braces, where a number is wanted."""
+        token = Token("config", key, None, 0, len(node.value), 0, len(node.value))
+        value = self._token(token, state, params, node.inner)
+        return "" if value is None else value
 
     def tool_word(self, word: str, tool: str, at: Scalar, state: str, params: Mapping[str, Value]) -> Value:
         """Evaluate one word of a tool's command; faults are reported where the state names the tool."""
@@ -86,6 +95,8 @@ class Evaluator:
         before = len(self.report)
         template = parse_template(word)
         values = self._parts(template.parts, state, params, place)
+        if self.spec.states[state].shell is not None:
+            del self.report[before:]  # two commands are an error of their own, and this is not the one meant
         for index in range(before, len(self.report)):
             old = self.report[index]
             self.report[index] = finding(
@@ -189,7 +200,11 @@ class Evaluator:
             help_text = (
                 f"did you mean state.{near[0]}.{field}?" if near and name else "write {{state.NAME.uri}}"
             )
-            self._add("unknown-state-value", f"there is no state {name or path!r}", span, help_text)
+            message = f"there is no state {name or path!r}"
+            if path in self.spec.states:
+                message = f"state.{path} does not say which of the outputs of {path!r} is meant"
+                help_text = f"write state.{path}.uri for the first, state.{path}.output_2 for the second"
+            self._add("unknown-state-value", message, span, help_text)
             return None
         index = 1 if field == "uri" else _output_index(field)
         if index is None or not 1 <= index <= len(target.outputs):

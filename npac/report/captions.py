@@ -53,7 +53,7 @@ def step_lines(step: Step) -> tuple[str, ...]:
     """Give the lines below a state's name."""
     words = [_text(word, {}) for word in step.argv[:3]]
     what = words[2] if words[1:2] == ["-m"] and len(words) > 2 and not step.tool_ref else runs(step)
-    return tuple(line for line in (_ending(what, 32), shorten(resources(step), 32)) if line)
+    return tuple(line for line in (_ending(what, 38), shorten(resources(step), 32)) if line)
 
 
 def _ending(name: str, width: int) -> str:

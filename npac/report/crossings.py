@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Protocol
 
 SWEEPS = 10
@@ -72,7 +73,7 @@ def _by_medians(vertices: Sequence[Placed], layers: list[list[int]], at: int, do
 def _crossings(vertices: Sequence[Placed], layers: Sequence[Sequence[int]]) -> int:
     """Count the pairs of edges that cross between neighbouring layers."""
     total = 0
-    for above, below in zip(layers, layers[1:], strict=False):
+    for above, below in pairwise(layers):
         position = {item: place for place, item in enumerate(below)}
         ends: list[int] = []
         for item in above:

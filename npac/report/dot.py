@@ -17,14 +17,17 @@ _EDGES = {"next": "#7c8597", "promote_checkpoint": "#238c50", "loop_back": "#cc6
 
 def dot(drawing: Drawing) -> str:
     """Give the text of a directed graph."""
-    names = {item.id: f"n{at}" for at, item in enumerate((*drawing.boxes, *drawing.groups))}
+    items: tuple[Box | Group, ...] = (*drawing.boxes, *drawing.groups)
+    names = {item.id: f"n{at}" for at, item in enumerate(items)}
     inside: dict[str, list[Box | Group]] = {}
-    for item in (*drawing.boxes, *drawing.groups):
-        inside.setdefault(item.group, []).append(item)
+    for each in items:
+        inside.setdefault(each.group, []).append(each)
     lines = [
         f"digraph {quoted(drawing.title)} {{",
-        f"  label={quoted(f'{drawing.title}: {drawing.subtitle}')}; labelloc=t; compound=true; bgcolor=transparent;",
-        '  node [fontname="Helvetica", fontsize=11]; edge [fontname="Helvetica", fontsize=10];',
+        f"  label={quoted(f'{drawing.title}: {drawing.subtitle}')}; labelloc=t; compound=true; "
+        "bgcolor=transparent;",
+        '  graph [fontname="Helvetica"]; node [fontname="Helvetica", fontsize=11]; '
+        'edge [fontname="Helvetica", fontsize=10];',
     ]
     stack: list[tuple[Box | Group | None, int]] = [(item, 1) for item in reversed(inside.get("", []))]
     while stack:
@@ -35,7 +38,9 @@ def dot(drawing: Drawing) -> str:
         elif isinstance(item, Group):
             title = quoted("\n".join((item.title, *item.lines)))
             lines.append(f"{indent}subgraph {quoted(f'cluster_{names[item.id]}')} {{")
-            lines.append(f'{indent}  label={title}; style=rounded; color="{_FRAMES[item.kind]}"; fontsize=11;')
+            lines.append(
+                f'{indent}  label={title}; style=rounded; color="{_FRAMES[item.kind]}"; fontsize=11;'
+            )
             stack.append((None, depth))
             stack.extend((child, depth + 1) for child in reversed(inside.get(item.id, [])))
         else:

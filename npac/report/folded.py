@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from npac.ir.program import PROMOTE, End, Gate, Node, Program, Wave, successors
 from npac.report.captions import counted, shorten
@@ -38,7 +39,7 @@ def fold(
 def walked(path: Sequence[Node] | None) -> set[tuple[str, str]]:
     """Give the pairs of node ids that follow one another on a path."""
     ids = [node.id for node in path or ()]
-    return set(zip(ids, ids[1:], strict=False))
+    return set(pairwise(ids))
 
 
 class _Folding:
@@ -207,6 +208,9 @@ class _Folding:
         kind, label = "next", ""
         role, _, key = source.partition(":")
         own = place(key).state
+        if bundle.again and bundle.again.rpartition("/")[2] != own:
+            # the last thing of an outer loop's round; its frame says how often
+            return Edge(source, target, kind, label, bundle.again, off)
         if len(decisions) == 1:
             kind = label = decisions[0]
             if own in left:
@@ -220,7 +224,8 @@ class _Folding:
             label = "either decision"
         if left:
             rounds = " × ".join(f"{self.rounds[name]:,}" for name in left)
-            label = f"{label}, after {rounds} rounds" if label else f"after {rounds} rounds"
+            after = f"after {rounds} rounds"
+            label = f"{label}; {after} of {', '.join(left)}" if label else after
         return Edge(source, target, kind, label, bundle.again, off)
 
     def _subtitle(self) -> str:

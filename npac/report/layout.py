@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from npac.report.crossings import order_layers
 from npac.report.positions import place_layers
@@ -170,7 +171,7 @@ def _chain(
         chain.append(len(vertices))
         vertices.append(vertex)
     chain.append(target)
-    for here, there in zip(chain, chain[1:], strict=False):
+    for here, there in pairwise(chain):
         vertices[here].down.append(there)
         vertices[there].up.append(here)
     return chain

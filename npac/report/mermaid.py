@@ -17,11 +17,12 @@ _CLASSES = (
 
 def mermaid(drawing: Drawing) -> str:
     """Give the flowchart's text."""
-    names = {item.id: f"n{at}" for at, item in enumerate((*drawing.boxes, *drawing.groups))}
+    items: tuple[Box | Group, ...] = (*drawing.boxes, *drawing.groups)
+    names = {item.id: f"n{at}" for at, item in enumerate(items)}
     inside: dict[str, list[Box | Group]] = {}
-    for item in (*drawing.boxes, *drawing.groups):
-        inside.setdefault(item.group, []).append(item)
-    lines = [f'%% {drawing.title}: {drawing.subtitle}', "flowchart TD"]
+    for each in items:
+        inside.setdefault(each.group, []).append(each)
+    lines = [f"%% {text(f'{drawing.title}: {drawing.subtitle}')}", "flowchart TD"]
     # a frame is closed when all that is in it has been written
     stack: list[tuple[Box | Group | None, int]] = [(item, 1) for item in reversed(inside.get("", []))]
     while stack:
@@ -45,7 +46,7 @@ def mermaid(drawing: Drawing) -> str:
 def text(value: str) -> str:
     """Give a text for a quoted label; what Mermaid or HTML would read as markup is written by its code."""
     clean = "".join(char if char.isprintable() else " " for char in value)
-    for char in "#&\"<>`":
+    for char in '#&"<>`':
         clean = clean.replace(char, "\0" if char == "#" else f"#{ord(char)};")
     return clean.replace("\0", "#35;")
 

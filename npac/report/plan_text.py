@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from npac.ir.program import PROMOTE, Artifact, End, Gate, Node, Program, Step, Wave
 from npac.ir.values import Value, bind, show
-from npac.report.analysis import Analysis, Needed, Range
+from npac.report.analysis import Analysis
 from npac.report.captions import counted, runs, shorten, trigger_text
 from npac.report.demand import accelerator_text
 from npac.report.paths import Place, place
+from npac.report.plan_summary import detail_text, summary
 from npac.report.rounds import merged
 
 NARROWEST = 60
-MOST_STATES = 6
 INDENT = 2
-_USES = {"trigger": "awaited by", "decision": "decision read by", "input": "read by"}
 
 
 @dataclass(slots=True)
@@ -68,22 +68,21 @@ def plan_text(
     if base:
         lines += [f"…/ is {base}", ""]
     lines += _lines(rows, limit, base)
-    lines += ["", *_summary(program, analysis, path, limit, base)]
+    lines += ["", *summary(program, analysis, limit, base)]
+    if limit is not None:
+        lines = [shorten(line, limit) for line in lines]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def common_folder(uris: Iterable[str]) -> str:
     """Give the folder whose name, left out, shortens the URIs the most; empty for none worth it."""
-    saved: dict[str, int] = {}
+    uses: dict[str, int] = {}
     for uri in uris:
         at = uri.find("://") + 3
         while (at := uri.find("/", at) + 1) > 0:
-            folder = uri[:at]
-            saved[folder] = saved.get(folder, 0) + len(folder) - 2
-    if not saved:
-        return ""
-    best = max(saved, key=lambda folder: (saved[folder], folder))
-    return best if saved[best] >= 2 * len(best) - 2 else ""
+            uses[uri[:at]] = uses.get(uri[:at], 0) + 1
+    shared = [folder for folder, count in uses.items() if count > 1]
+    return max(shared, key=lambda folder: (uses[folder] * (len(folder) - 2), folder), default="")
 
 
 class _Table:
@@ -96,7 +95,7 @@ class _Table:
         """Give every wave and gate that a walk comes to."""
         rows: list[Row] = []
         loops: dict[str, int] = {}
-        for node, after in zip(path, path[1:], strict=False):
+        for node, after in pairwise(path):
             if isinstance(node, End):
                 continue
             if node.loops != loops and node.loops:
@@ -160,9 +159,7 @@ class _Table:
             self._artifacts(rows[-1], "out", [item.outputs for item in waves])
             number = ""
         for at, member in enumerate(wave.members):
-            steps = [
-                self.program.steps[item.members[at].step] for item in waves if at < len(item.members)
-            ]
+            steps = [self.program.steps[item.members[at].step] for item in waves if at < len(item.members)]
             step = self.program.steps[member.step]
             nodes = str(step.num_nodes)
             row = Row(number, step.state, runs(step), accelerator_text(step), nodes, depth + bool(wave.group))
@@ -206,13 +203,17 @@ class _Table:
     def _leads(self, rounds: Mapping[str, int]) -> dict[str, list[tuple[str, str, str]]]:
         """Say for every gate where each decision leads."""
         index = self.program.index()
-        found: dict[str, dict[str, dict[str, None]]] = {}
+        found: dict[str, dict[str, dict[str, dict[str, None]]]] = {}
         for gate in self.program.gates():
             ways = found.setdefault(place(gate.id).key, {PROMOTE: {}, "loop_back": {}})
             for decision, target in ((PROMOTE, gate.promote), ("loop_back", gate.loop_back)):
-                ways[decision][_destination(gate, decision, index[target], rounds)] = None
+                when, name = _destination(gate, decision, index[target], rounds)
+                ways[decision].setdefault(when, {})[name] = None
         return {
-            key: [(decision, ", ".join(targets), "") for decision, targets in ways.items()]
+            key: [
+                (decision, "; ".join(when + " or ".join(names) for when, names in targets.items()), "")
+                for decision, targets in ways.items()
+            ]
             for key, ways in found.items()
         }
 
@@ -220,18 +221,17 @@ class _Table:
         return show(bind(value, self.late))
 
 
-def _destination(gate: Gate, decision: str, after: Node, rounds: Mapping[str, int]) -> str:
-    """Name where a gate leads to; what happens only after a loop's last round says so."""
+def _destination(gate: Gate, decision: str, after: Node, rounds: Mapping[str, int]) -> tuple[str, str]:
+    """Name where a gate leads to, with what must be before: its loop's last round, where it stays in it."""
     if isinstance(after, End):
         name = "end"
     else:
         again = [name for name, at in gate.loops.items() if after.loops.get(name, at) > at]
-        if again:
-            return f"next round of {again[0]}"
-        name = place(after.id).state
-    if gate.role == "until" and decision != gate.leaves_on and rounds[gate.state] > 1:
-        return f"after round {gate.loops[gate.state]} {name}"
-    return name
+        if again[:1] == [gate.state]:
+            return "", f"next round of {gate.state}"
+        name = f"next round of {again[0]}" if again else place(after.id).state
+    stays = gate.role == "until" and decision != gate.leaves_on and rounds[gate.state] > 1
+    return (f"after round {rounds[gate.state]}: " if stays else ""), name
 
 
 def _taken(gate: Gate, after: Node) -> str:
@@ -291,7 +291,9 @@ def _lines(rows: Sequence[Row], limit: int | None, base: str) -> list[str]:
         [row.nodes for row in table],
     ]
     names = ["#", "STATE", "RUNS", "ACCELERATORS", "NODES"]
-    widths = [max([len(name), *(len(text) for text in column)]) for name, column in zip(names, columns, strict=True)]
+    widths = [
+        max([len(name), *(len(text) for text in column)]) for name, column in zip(names, columns, strict=True)
+    ]
     if not any(row.accelerators for row in table):
         names[3], widths[3] = "", 0
     if limit is not None:
@@ -302,14 +304,12 @@ def _lines(rows: Sequence[Row], limit: int | None, base: str) -> list[str]:
         if row.heading:
             lines.append(" " * (widths[0] + 2) + indent + row.state)
             continue
-        lines.append(
-            _line([row.number, indent + row.state, row.runs, row.accelerators, row.nodes], widths)
-        )
+        lines.append(_line([row.number, indent + row.state, row.runs, row.accelerators, row.nodes], widths))
         margin = " " * (widths[0] + 2) + indent + "  "
         longest = max((len(name) for name, _, _ in row.details), default=0)
         for name, text, label in row.details:
             lead = f"{margin}{name:<{max(longest, 5)}}  "
-            lines.append(lead + _detail(text, label, None if limit is None else limit - len(lead), base))
+            lines.append(lead + detail_text(text, label, None if limit is None else limit - len(lead), base))
     return lines
 
 
@@ -328,81 +328,3 @@ def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
     for text, width in zip(texts[1:], widths[1:], strict=True):
         cells.append(f"{shorten(text, width):<{width}}")
     return "  ".join(cells)
-
-
-def _detail(text: str, label: str, room: int | None, base: str) -> str:
-    if base and text.startswith(base) and text != base:
-        text = "…/" + text.removeprefix(base)
-    if room is None:
-        return f"{text}  {label}".rstrip()
-    if len(text) + 2 + len(label) <= room:
-        return f"{text}  {label}".rstrip()
-    return shorten(text, room)
-
-
-def _summary(
-    program: Program, analysis: Analysis, path: Sequence[Node] | None, limit: int | None, base: str
-) -> list[str]:
-    index = program.index()
-
-    def at(node_id: str) -> str:
-        wave = index[node_id]
-        assert isinstance(wave, Wave)
-        return f"wave {wave.number}, {wave.group or program.steps[wave.members[0].step].state}"
-
-    held = ", ".join(f"{count} × {name}" for name, count in analysis.held.accelerators.items())
-    lines = [
-        f"Critical path  {_range(analysis.chain, 'wave')}",
-        f"Widest wave    {_range(analysis.width, 'step')} at once ({at(analysis.widest)})"
-        if analysis.widest
-        else "Widest wave    none",
-        f"GPUs at once   {_range(analysis.gpus, 'GPU')}" + (f" ({held} in {at(analysis.peak)})" if held else ""),
-    ]
-    if not analysis.secrets:
-        lines.append("Secrets        none")
-    longest = max((len(name) for name in analysis.secrets), default=0)
-    for number, (name, states) in enumerate(analysis.secrets.items()):
-        text = f"{'Secrets' if not number else '':<15}{name:<{longest}}  for {_listed(states)}"
-        lines.append(text if limit is None else shorten(text, limit))
-    lines += _needed(analysis.needed, limit, base)
-    return lines
-
-
-def _range(numbers: Range, noun: str) -> str:
-    if not numbers.most:
-        return "none"
-    if numbers.chosen is None:
-        if numbers.least == numbers.most:
-            return counted(numbers.most, noun)
-        return f"{numbers.least:,} to {counted(numbers.most, noun)}, by path"
-    if numbers.least == numbers.most:
-        return counted(numbers.chosen, noun)
-    return f"{counted(numbers.chosen, noun)} on this path, {numbers.least:,} to {numbers.most:,} over all"
-
-
-def _listed(states: Sequence[str]) -> str:
-    if len(states) <= MOST_STATES:
-        return ", ".join(states)
-    return f"{', '.join(states[: MOST_STATES - 1])} and {len(states) - MOST_STATES + 1} more"
-
-
-def _needed(needed: Sequence[Needed], limit: int | None, base: str) -> list[str]:
-    """List what must be there before the run; rounds of one URI are one line."""
-    if not needed:
-        return ["From outside   nothing: every input is made by the run before it is read"]
-    uses: dict[str, list[str]] = {}
-    for item in needed:
-        uses.setdefault(item.uri, []).append(f"{_USES[item.use]} {_listed(item.readers)}")
-    alike: dict[str, list[str]] = {}
-    for uri, how in uses.items():
-        alike.setdefault(", ".join(how), []).append(uri)
-    lines = ["From outside   not made by any wave before they are read:"]
-    for reading, uris in alike.items():
-        one = merged(uris)
-        for uri in [one] if one is not None else uris:
-            text = _detail(uri, "", None if limit is None else limit - 2, base)
-            if limit is None or len(text) + len(reading) + 4 <= limit:
-                lines.append(f"  {text}  {reading}")
-            else:
-                lines += [f"  {text}", f"    {shorten(reading, limit - 4)}"]
-    return lines

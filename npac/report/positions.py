@@ -11,6 +11,7 @@ BESIDE = 20.0
 """Pixels between a box, a label or a passing edge and its neighbour."""
 ROUNDS = 6
 SETTLING = 24
+STRAIGHTENING = 4
 
 
 class Extent(Protocol):
@@ -39,12 +40,9 @@ def place_layers(vertices: Sequence[Extent], layers: Sequence[Sequence[int]]) ->
             _pull(vertices, layer, x, lambda vertex: [*vertex.up, *vertex.down])
     limits = _Limits(vertices, layers, x)
     chains = _chains(vertices)
-    for _ in range(3):
+    for _ in range(STRAIGHTENING):
         for chain in chains:
             limits.straighten(chain)
-        for item in range(len(vertices)):
-            if len(vertices[item].up) > 1 or len(vertices[item].down) > 1:
-                limits.centre(item)
     return x
 
 
@@ -111,7 +109,10 @@ def _settle(
 
 
 def _chains(vertices: Sequence[Extent]) -> list[list[int]]:
-    """Give the longest runs in which each vertex has the next one alone, and is its only one."""
+    """Give the longest runs in which each vertex has the next one alone, and is its only one.
+
+    Every vertex is in one run, if need be by itself.
+    """
     follows: dict[int, int] = {}
     for item, vertex in enumerate(vertices):
         if len(vertex.down) == 1 and len(vertices[vertex.down[0]].up) == 1:
@@ -119,7 +120,7 @@ def _chains(vertices: Sequence[Extent]) -> list[list[int]]:
     inner = set(follows.values())
     chains: list[list[int]] = []
     for item in range(len(vertices)):
-        if item in follows and item not in inner:
+        if item not in inner:
             chain = [item]
             while chain[-1] in follows:
                 chain.append(follows[chain[-1]])
@@ -150,7 +151,10 @@ class _Limits:
         return low, high
 
     def straighten(self, chain: Sequence[int]) -> None:
-        """Put as much of a chain as can be on one axis."""
+        """Put as much of a chain as can be on one axis, in the middle of what the chain is joined to."""
+        vertices = self.vertices
+        others = [*vertices[chain[0]].up, *vertices[chain[-1]].down]
+        wish = sum(self.x[item] for item in others or chain) / len(others or chain)
         at = 0
         while at < len(chain):
             low, high = self.room(chain[at])
@@ -161,18 +165,8 @@ class _Limits:
                     break
                 low, high = max(low, below), min(high, above)
                 end += 1
-            part = chain[at:end]
-            mean = sum(self.x[item] for item in part) / len(part)
-            axis = min(max(mean, low), high)
+            axis = min(max(wish, low), high)
             if low <= axis <= high:
-                for item in part:
+                for item in chain[at:end]:
                     self.x[item] = axis
             at = end
-
-    def centre(self, item: int) -> None:
-        """Put a vertex in the middle of what it is joined to, as far as there is room."""
-        others = [*self.vertices[item].up, *self.vertices[item].down]
-        low, high = self.room(item)
-        mean = sum(self.x[other] for other in others) / len(others)
-        if low <= high:
-            self.x[item] = min(max(mean, low), high)

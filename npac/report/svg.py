@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from npac.report.drawing import Box, Drawing, Edge, Group, description
 from npac.report.layout import Point, Rect, Route
@@ -75,13 +76,13 @@ def svg(drawing: Drawing) -> str:
         f'<g transform="translate({_n(dx)} {_n(dy)})">',
     ]
     lines += [_group(group, placed.groups[group.id]) for group in _outermost_first(drawing, placed)]
-    lines += [
-        _edge(edge, route) for edge, route in zip(drawing.edges, placed.routes, strict=True)
-    ]
+    lines += [_edge(edge, route) for edge, route in zip(drawing.edges, placed.routes, strict=True)]
     lines += [_box(box, placed.boxes[box.id]) for box in drawing.boxes]
     lines.append("</g>")
     for at, note in enumerate(drawing.footnotes):
-        lines.append(_text(MARGIN, height - MARGIN - 16 * (len(drawing.footnotes) - 1 - at), note, LABEL_SIZE, "h"))
+        lines.append(
+            _text(MARGIN, height - MARGIN - 16 * (len(drawing.footnotes) - 1 - at), note, LABEL_SIZE, "h")
+        )
     return "\n".join((*lines, "</svg>", ""))
 
 
@@ -125,7 +126,9 @@ def _box(box: Box, at: Rect) -> str:
     opening = f'<g class="{box.kind}{_off(box.off)}" data-id="{escape(box.id)}">{_note(box.note)}'
     middle = at.x + at.width / 2
     if box.kind == "start":
-        return f'{opening}<circle cx="{_n(middle)}" cy="{_n(at.y + at.height / 2)}" r="{_n(at.width / 2)}"/></g>'
+        return (
+            f'{opening}<circle cx="{_n(middle)}" cy="{_n(at.y + at.height / 2)}" r="{_n(at.width / 2)}"/></g>'
+        )
     if box.kind == "gate":
         level, right, low = at.y + at.height / 2, at.x + at.width, at.y + at.height
         shape = (
@@ -158,7 +161,14 @@ def _edge(edge: Edge, route: Route) -> str:
     if route.label is not None:
         label = route.label
         parts.append(
-            _text(label.x + label.width / 2, label.y + label.height - 4.5, edge.label, LABEL_SIZE, "", middle=True)
+            _text(
+                label.x + label.width / 2,
+                label.y + label.height - 4.5,
+                edge.label,
+                LABEL_SIZE,
+                "",
+                middle=True,
+            )
         )
     return (
         f'<g class="e {edge.kind}{_off(edge.off)}" data-from="{escape(edge.source)}" '
@@ -169,7 +179,7 @@ def _edge(edge: Edge, route: Route) -> str:
 def curve(points: Sequence[Point]) -> str:
     """Give a path that leaves and enters every point vertically."""
     parts = [f"M{_n(points[0][0])} {_n(points[0][1])}"]
-    for (x, y), (right, low) in zip(points, points[1:], strict=False):
+    for (x, y), (right, low) in pairwise(points):
         if abs(x - right) < 0.05:
             parts.append(f"L{_n(right)} {_n(low)}")
         else:

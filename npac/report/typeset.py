@@ -8,7 +8,7 @@ from __future__ import annotations
 
 MONO = 0.605
 _NARROW = frozenset("ijlI.,:;'|!` ")
-_SLIM = frozenset("frt()[]{}-/\\\"")
+_SLIM = frozenset('frt()[]{}-/\\"')
 _WIDE = frozenset("mwMW@%…—→×")
 
 

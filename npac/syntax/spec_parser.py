@@ -255,7 +255,7 @@ def _states(reader: Reader, top: Map, entry: tuple[Scalar, Node] | None) -> dict
         state = parse_state(reader, name, value, list_form=listed)
         if state is not None:
             found[name.value] = state
-    if not found and not pairs:
+    if not found and not pairs and not (isinstance(node, Seq) and node.items):
         reader.add("no-states", "the spec has no states", key, "add at least one state")
     return found
 

@@ -7,6 +7,8 @@ together the caller falls back to the whole scalar.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 _ESCAPES = {
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
     "e": "\x1b", " ": " ", '"': '"', "/": "/", "\\": "\\",
@@ -15,81 +17,87 @@ _ESCAPES = {
 _HEX = {"x": 2, "u": 4, "U": 8}
 
 
-def inner_offsets(text: str, start: int, end: int, value: str, style: str) -> int | list[int] | None:
-    """Give the offset of each character of ``value`` in ``text[start:end]``.
+class Places(NamedTuple):
+    """Where each character of a value begins and ends in the file, by its place in the value."""
 
-    An ``int`` is the offset of the first character, when all follow one another; ``None`` means
-    that the two could not be matched.
+    starts: list[int]
+    ends: list[int]
+
+
+def inner_offsets(text: str, start: int, end: int, value: str, style: str) -> int | Places | None:
+    """Give the places of the characters of ``value`` in ``text[start:end]``.
+
+    ``start`` is where the scalar itself begins, after its anchor and tag.  An ``int`` is the offset
+    of the first character, when all follow one another; ``None`` means that the two could not be
+    matched.
     """
     if style in ("", "!"):
-        if text[start:end] == value:
-            return start
-        at = text.find(value, start, end)  # after a tag or an anchor
-        return at if at >= 0 else _walk(text, start, end, value, "")
+        return start if text[start:end] == value else _walk(text, start, end, value, "", 0)
     if style in ("'", '"'):
-        open_at = text.find(style, start, end)
-        if open_at < 0:
-            return None
-        if text[open_at + 1 : end - 1] == value and (style == "'" or "\\" not in value):
-            return open_at + 1
-        return _walk(text, open_at + 1, end - 1, value, style)
-    header_end = text.find("\n", start, end)
-    if header_end < 0:
-        return None
-    return _walk(text, header_end + 1, end, value, style)
+        if text[start + 1 : end - 1] == value and (style == "'" or "\\" not in value):
+            return start + 1
+        return _walk(text, start + 1, end - 1, value, style, 0)
+    at = start
+    while at < end and text[at] not in "\r\n":
+        at += 1
+    at = _line_end(text, at)
+    while end < len(text) and text[end] in " \t\r\n":  # line ends that the chomping kept
+        end += 1
+    return _walk(text, at, end, value, style, _block_indent(text[at:end], value))
 
 
-def _walk(text: str, at: int, end: int, value: str, style: str) -> list[int] | None:
+def _walk(text: str, at: int, end: int, value: str, style: str, indent: int) -> Places | None:
     block = style in ("|", ">")
-    indent = _block_indent(text, at, end) if block else 0
     if block:
         at = _skip_indent(text, at, end, indent)
-    offsets: list[int] = []
+    starts: list[int] = []
+    ends: list[int] = []
     for want in value:
         while True:
             if at >= end:
-                if want == "\n" and block:  # line ends that belong to the value but were cut from the span
-                    offsets.append(max(end - 1, 0))
-                    break
-                return None
+                if want != "\n" or not block:
+                    return None
+                starts.append(end)  # the last line has no line end of its own
+                ends.append(end)
+                break
             char = text[at]
+            width = 0
             if style == '"' and char == "\\":
-                width, got = _escape(text, at, end)
-                if got == want:
-                    offsets.append(at)
-                    at += width
-                    break
+                size, got = _escape(text, at, end)
                 if got == "":
-                    at += width
-                    while at < end and text[at] in " \t":
-                        at += 1
+                    at = _skip_blanks(text, at + size, end)
                     continue
-                return None
-            if style == "'" and char == "'" and want == "'":
-                offsets.append(at)
-                at += 2
-                break
-            if char in "\r\n":
-                after = at + (2 if text[at : at + 2] == "\r\n" else 1)
-                after = _skip_indent(text, after, end, indent) if block else _skip_blanks(text, after, end)
+                if got != want:
+                    return None
+                width = size
+            elif style == "'" and char == "'" and want == "'":
+                width = 2
+            elif char in "\r\n":
+                after = _line_end(text, at)
                 if want in "\n ":
-                    offsets.append(at)
-                    at = after
+                    starts.append(at)
+                    ends.append(after)
+                at = _skip_indent(text, after, end, indent) if block else _skip_blanks(text, after, end)
+                if want in "\n ":
                     break
-                at = after
                 continue
-            if char == want:
-                offsets.append(at)
-                at += 1
-                break
-            if char in " \t" and not block:
+            elif char == want:
+                width = 1
+            elif char in " \t" and (not block or want in "\n "):
                 at += 1
                 continue
-            if char in " \t" and block and want in "\n ":
-                at += 1
-                continue
-            return None
-    return offsets
+            else:
+                return None
+            starts.append(at)
+            at += width
+            ends.append(at)
+            break
+    return Places(starts, ends)
+
+
+def _line_end(text: str, at: int) -> int:
+    """Give the offset behind the line end at ``at``."""
+    return at + (2 if text[at : at + 2] == "\r\n" else 1)
 
 
 def _skip_blanks(text: str, at: int, end: int) -> int:
@@ -105,22 +113,22 @@ def _skip_indent(text: str, at: int, end: int, indent: int) -> int:
     return at
 
 
-def _block_indent(text: str, at: int, end: int) -> int:
-    header_start = text.rfind("\n", 0, at - 1) + 1
-    header = text[header_start : at - 1]
-    mark = max(header.rfind("|"), header.rfind(">"))
-    lines = text[at:end].split("\n")
-    widths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
-    if not widths:
-        return 0
-    digits = [char for char in header[mark + 1 : mark + 3] if char.isdigit()]
-    if digits:
-        # an explicit indentation counts from the parent, which the least indented line bounds
-        return min(min(widths), widths[0]) if widths[0] <= min(widths) else min(widths)
-    return widths[0]
+def _block_indent(lines: str, value: str) -> int:
+    """Give how many blanks were cut from the lines of a block scalar: what the first one has lost."""
+    return max(0, _first_indent(lines) - _first_indent(value))
+
+
+def _first_indent(lines: str) -> int:
+    """Give the blanks before the first line that has more than blanks."""
+    for line in lines.replace("\r", "\n").split("\n"):
+        bare = line.lstrip(" ")
+        if bare:
+            return len(line) - len(bare)
+    return 0
 
 
 def _escape(text: str, at: int, end: int) -> tuple[int, str]:
+    """Give an escape's length and what it stands for; nothing for a line that is continued."""
     follows = text[at + 1 : at + 2]
     if follows in _HEX:
         width = _HEX[follows]
@@ -129,5 +137,5 @@ def _escape(text: str, at: int, end: int) -> tuple[int, str]:
         except (ValueError, OverflowError):
             return 2, "\ufffd"
     if follows in ("\n", "\r"):
-        return (3 if text[at + 1 : at + 3] == "\r\n" else 2), ""
+        return 1 + _line_end(text, at + 1) - (at + 1), ""
     return 2, _ESCAPES.get(follows, "\ufffd")

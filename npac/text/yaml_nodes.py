@@ -84,9 +84,9 @@ class Scalar:
         if isinstance(offsets, int):
             return Span(self.source, offsets + start, offsets + end)
         if start == end:
-            at = offsets[start] if start < len(offsets) else self.end
+            at = offsets.starts[start] if start < len(self.value) else (offsets.ends or [self.end])[-1]
             return Span(self.source, at, at)
-        return Span(self.source, offsets[start], offsets[end - 1] + 1)
+        return Span(self.source, offsets.starts[start], offsets.ends[end - 1])
 
 
 class Seq:
@@ -204,6 +204,33 @@ def _syntax_problem(source: SourceFile, error: yaml.YAMLError) -> YamlProblem:
     )
 
 
+def _after_properties(text: str, at: int, end: int) -> int:
+    """Give where a node itself begins, behind its anchor and tag and what stands between."""
+    while at < end and text[at] in "&!":
+        verbatim = text[at : at + 2] == "!<"
+        while at < end and not (text[at] == ">" if verbatim else text[at].isspace()):
+            at += 1
+        at += verbatim
+        while at < end and (text[at].isspace() or text[at] == "#"):
+            line = text[at] == "#"
+            at += 1
+            while line and at < end and text[at] not in "\r\n":
+                at += 1
+    return at
+
+
+def _block_end(text: str, start: int, end: int) -> int:
+    """Give the end of a block scalar's last line; the C parser goes on to the next token."""
+    while end > start:
+        at = end
+        while at > start and text[at - 1] in " \t":
+            at -= 1
+        if at == start or text[at - 1] not in "\r\n":
+            break  # blanks at the end of the last line are part of it
+        end = at - 1
+    return end
+
+
 def _first_word(text: str, at: int) -> str:
     words = text[at : at + 80].split(None, 1)
     return words[0] if words else ""
@@ -290,11 +317,10 @@ class _Builder:
         start, end = event.start_mark.index, event.end_mark.index
         style = event.style or ""
         value = event.value
+        if event.anchor or event.tag is not None:
+            start = _after_properties(self.source.text, start, end)
         if style in ("|", ">"):
-            # the C parser ends a block scalar at the next token: cut the line ends that follow
-            text = self.source.text
-            while end > start and text[end - 1] in " \t\r\n":
-                end -= 1
+            end = _block_end(self.source.text, start, end)
         node = Scalar(self.source, start, end, value, style)
         if event.tag is not None:
             if event.tag in _STRING_TAGS:

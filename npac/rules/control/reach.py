@@ -22,17 +22,19 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         return
     if spec.initial.value in flow.structure.parent:
         return
-    reached = {name for name in spec.states if flow.reached(flow.graph.begin[name])}
-    for name, state in spec.states.items():
-        if name in reached:
-            continue
+    named = _named(flow, spec.initial.value)
+    unknown = any(_has_unknown_exit(flow, name) for name in named)
+    for name, state in spec.states.items() if not unknown else ():
         parent = flow.structure.parent.get(name)
-        if parent is not None and parent not in reached:
+        if name in named or (parent is not None and parent not in named):
             continue
         message = f"nothing leads to the state {name!r}"
         help_text = "name it in a next, a goto or a group, or remove it"
         yield finding("unreachable-state", message, state.name.span, help_text)
+    reached = {name for name in spec.states if flow.reached(flow.graph.begin[name])}
     ends = [name for name in reached if spec.states[name].terminal and name not in flow.structure.parent]
+    if not ends and unknown:
+        return
     if not ends:
         anywhere = [name for name, state in spec.states.items() if state.terminal]
         message = (
@@ -45,6 +47,44 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     for name in spec.states:
         if name in reached and name not in flow.structure.parent and not spec.states[name].terminal:
             yield from _dead_end(flow, name)
+
+
+def _has_unknown_exit(flow: Flow, name: str) -> bool:
+    """Say whether an exit of a state cannot be read or names no state.
+
+    That is an error of its own, and nobody knows where the exit was meant to lead.
+    """
+    state = flow.spec.states[name]
+    if name in flow.structure.parent:
+        return False
+    exits = [item.goto for item in state.transitions]
+    if "next" in state.keys:
+        exits.append(state.next)
+    unread = "transitions" in state.keys and not state.transitions
+    return unread or any(target is None or target.value not in flow.spec.states for target in exits)
+
+
+def _named(flow: Flow, initial: str) -> set[str]:
+    """Give the states to which some chain of next, goto and groups leads, whatever config decides now."""
+    found = {initial}
+    stack = [initial]
+    while stack:
+        name = stack.pop()
+        state = flow.spec.states[name]
+        targets = [member.value for member in state.members]
+        if name not in flow.structure.parent:
+            exits = (state.next, *(item.goto for item in state.transitions))
+            # a member that is named from outside is an error of its own, and stands for its group
+            targets += [
+                (*flow.structure.ancestors(target.value), target.value)[0]
+                for target in exits
+                if target is not None
+            ]
+        for target in targets:
+            if target in flow.spec.states and target not in found:
+                found.add(target)
+                stack.append(target)
+    return found
 
 
 def _dead_end(flow: Flow, name: str) -> Iterator[Diagnostic]:

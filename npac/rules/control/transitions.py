@@ -46,6 +46,7 @@ def _condition(flow: Flow, transition: Transition, scalar: Scalar) -> Iterator[D
     if not isinstance(parsed, Condition):
         yield finding("bad-condition", f"if cannot be read: {parsed.message}", scalar.span, parsed.help)
         return
+    flow.config.read.add(parsed.key)
     entry = flow.config.entries.get(parsed.key)
     span = scalar.inner(parsed.start, parsed.end)
     if entry is None:

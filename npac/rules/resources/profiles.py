@@ -11,7 +11,7 @@ from typing import TypeAlias
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
-from npac.flow.steps import SymbolicStep
+from npac.flow.steps import SymbolicStep, plain_value
 from npac.flow.symbolic import hole_names
 from npac.ir.values import Value, show
 from npac.syntax.ast import Profile
@@ -93,6 +93,8 @@ def _keys(profile: Profile) -> Iterator[Diagnostic]:
             yield from _accelerators(value)
         elif not isinstance(value, Scalar) or value.is_null:
             yield _wrong(value, text, "text or a number")
+        elif text == "image" and not isinstance(plain_value(value), str):
+            yield _wrong(value, text, "an image reference, in quotes where it looks like a number or boolean")
 
 
 def _wrong(node: Node, what: str, wanted: str) -> Diagnostic:
@@ -202,7 +204,8 @@ def _value(key: tuple[str, ...], node: Scalar, value: Value) -> Iterator[Diagnos
     yield from _shell_variable(node, value)
     name = ".".join(key)
     if not isinstance(value, str):
-        if key[0] in ("accelerators", "num_nodes", "cloud"):
+        # Images have a rule of their own, and a pod config is text to the program.
+        if key[0] != "image" and key[:2] != ("kubernetes", "pod_config"):
             yield from _late(node, name, value)
     elif node.is_null:
         return
@@ -210,7 +213,7 @@ def _value(key: tuple[str, ...], node: Scalar, value: Value) -> Iterator[Diagnos
         yield from _cloud(node, value)
     elif name in _QUANTITIES:
         yield from _quantity(node, name, value)
-    elif key[0] == "accelerators" and not (re.match(_DIGITS, value) and int(value) > 0):
+    elif len(key) == 2 and key[0] == "accelerators" and not (re.match(_DIGITS, value) and int(value) > 0):
         message = f"the number of {key[1]!r:.80} accelerators must be a whole number from 1"
         yield finding("bad-quantity", message, node.span, "write NAME: N, as in H100: 8")
     elif name == "kubernetes.provision_timeout" and not re.match(_DIGITS, value):

@@ -86,7 +86,7 @@ def _values(flow: Flow) -> Iterator[_Value]:
 
 def _by_name(value: _Value) -> Iterator[Diagnostic]:
     name = value.key.rpartition(".")[2].lower().replace("-", "_")
-    if name not in _NAMES and not name.endswith(_NAME_ENDS) or name.endswith(_HARMLESS_ENDS):
+    if (name not in _NAMES and not name.endswith(_NAME_ENDS)) or name.endswith(_HARMLESS_ENDS):
         return
     node, text = value.scalar, value.scalar.value
     if not text or node.is_null or node.boolean is not None:

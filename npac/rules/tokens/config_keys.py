@@ -9,6 +9,7 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Edit, Fix
 from npac.flow.config import KNOWN_KEYS, SWITCHES, bad_switch
 from npac.flow.flow import Flow
+from npac.ir.values import show
 from npac.text.yaml_nodes import Map, Scalar
 
 _YAML11_WORDS = frozenset(["yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
@@ -24,12 +25,7 @@ _GROUPED = r"[-+]?[0-9]+(?:_[0-9_]*)+\Z"
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report unread keys, unreadable switches, and values that YAML 1.1 readers would retype."""
     yield from _unread(flow)
-    for key in SWITCHES:
-        text = flow.config.text(key)
-        if text is not None and bad_switch(text):
-            entry = flow.config.entries[key]
-            message = f"the switch {key} is {text!r:.80}"
-            yield finding("bad-switch", message, entry.node.span, "write true or false (1/0, yes/no, on/off)")
+    yield from _own_keys(flow)
     for entry in flow.spec.config.values():
         node = entry.node
         if isinstance(node, Scalar) and node.style == "" and not node.aliased:
@@ -40,7 +36,27 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
                 yield finding("retyped-scalar", message, node.span, f'quote it: "{node.value}"', fix=fix)
 
 
+def _own_keys(flow: Flow) -> Iterator[Diagnostic]:
+    """Look at the keys that npac itself reads: switches that switch, and text where text is read."""
+    for key in KNOWN_KEYS:
+        entry = flow.config.entries.get(key)
+        if entry is None or key == "required_immutable_images":
+            continue
+        node, value = entry.node, flow.config.values.get(key)
+        if not isinstance(node, Scalar):
+            message = f"npac reads the config key {key} as text, and this is a {node.kind}"
+            yield finding("wrong-type", message, node.span, "write text")
+        elif key in SWITCHES and value is not None and (not isinstance(value, str) or bad_switch(value)):
+            message = f"the switch {key} is {show(value)!r:.80}"
+            yield finding("bad-switch", message, node.span, "write true or false (1/0, yes/no, on/off)")
+
+
 def _unread(flow: Flow) -> Iterator[Diagnostic]:
+    if any(
+        state.tool_ref and flow.catalog.get(state.tool_ref.value) is None
+        for state in flow.spec.states.values()
+    ):
+        return  # what an unknown tool reads is not known
     read = flow.config.read
     overlaid = {key for state in flow.spec.states.values() for key in state.params}
     for key, entry in flow.spec.config.items():
