@@ -165,6 +165,12 @@ def _policy(project: Project) -> Policy:
     return Policy(project.select, project.ignore, severity, _UNSILENCEABLE)
 
 
+def _shared(one: str, other: str) -> int:
+    """Count the characters with which both texts begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
 def _masked(findings: Sequence[Diagnostic], hidden: Sequence[Span]) -> list[Diagnostic]:
     """Take secret values out of every message, whichever rule wrote it, also where it cut them short."""
     values = {span.text.strip("'\"") for span in hidden}
@@ -176,8 +182,7 @@ def _masked(findings: Sequence[Diagnostic], hidden: Sequence[Span]) -> list[Diag
             text = text.replace(value, HIDDEN)
             at = text.find(value[:_TELLING]) if len(value) > _TELLING else -1
             while at >= 0:
-                end = at + len(os.path.commonprefix((value, text[at:])))
-                text = text[:at] + HIDDEN + text[end:]
+                text = text[:at] + HIDDEN + text[at + _shared(value, text[at:]) :]
                 at = text.find(value[:_TELLING], at)
         return text
 

@@ -82,7 +82,9 @@ def command(
     if statistics:
         show_statistics(results, Severity[least.upper()])
     elif not diff:
-        show_findings(results, format, color, least=Severity[least.upper()])
+        # with --fix, standard output carries the mended text of standard input
+        err = fix and "-" in paths
+        show_findings(results, format, color, err=err, least=Severity[least.upper()])
     for message in unread:
         click.echo(f"error: {message}", err=True)
     if unread:

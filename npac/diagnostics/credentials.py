@@ -98,6 +98,11 @@ _FORMS = (
 _ANY_MARK = re.compile("|".join(re.escape(mark) for form in _FORMS for mark in form.marks))
 
 
+def may_hold(text: str) -> bool:
+    """Say whether ``text`` has the mark of any form; one quick look."""
+    return _ANY_MARK.search(text) is not None
+
+
 def credentials(text: str) -> Iterator[Credential]:
     """Give what in ``text`` has a credential's form, a form after the other."""
     if not _ANY_MARK.search(text):
@@ -110,6 +115,8 @@ def credentials(text: str) -> Iterator[Credential]:
 
 def redacted(text: str) -> str:
     """Give ``text`` with ``***`` for whatever has a credential's form, also where its end was cut off."""
+    if not _ANY_MARK.search(text):
+        return text
     for form in _FORMS:
         if any(mark in text for mark in form.marks):
             text = re.sub(form.cut, HIDDEN, text)

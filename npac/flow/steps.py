@@ -14,8 +14,8 @@ from npac.flow.config import Config
 from npac.flow.symbolic import MAX_ARGUMENT, Evaluator, hole_names
 from npac.ir.values import Value
 from npac.syntax.ast import ArtifactDecl, Count, Spec, State, Text
-from npac.syntax.language import TRIGGER
 from npac.syntax.conditions import KeyRef, parse_count
+from npac.syntax.language import TRIGGER
 from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
 from npac.syntax.templates import parse_template

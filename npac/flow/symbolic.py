@@ -20,6 +20,8 @@ from npac.syntax.templates import Template, Token, parse_template
 from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar
 
+_SHORT = 10_000
+"""Texts below this length are within every bound, whatever their characters."""
 MAX_ARGUMENT = 128 * 1024
 """Longest argument or shell text, in bytes: the kernel's own limit."""
 
@@ -74,6 +76,13 @@ class Evaluator:
         """
         node = text.node
         parts = text.template.parts
+        if (
+            len(parts) == 1
+            and isinstance(parts[0], str)
+            and len(parts[0]) < _SHORT
+            and not text.template.problems
+        ):
+            return parts[0]  # most texts hold no token
         for problem in text.template.problems:  # what was meant is read all the same
             meant = parse_template(problem.suggestion or "")
             self.config.read.update(token.path for token in meant.tokens if token.scope == "config")
@@ -88,6 +97,9 @@ class Evaluator:
 
     def tool_word(self, word: str, tool: str, at: Scalar, state: str, params: Mapping[str, Value]) -> Value:
         """Evaluate one word of a tool's command; faults are reported where the state names the tool."""
+
+        if "{{" not in word:
+            return word
 
         def place(start: int, end: int) -> Span:
             return at.span

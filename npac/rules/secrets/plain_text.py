@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.credentials import credentials
+from npac.diagnostics.credentials import credentials, may_hold
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
 from npac.syntax.spec_parser import SECRET_HELP
@@ -58,9 +59,29 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             yield from _by_name(value)
 
 
+def _marked(source: SourceFile) -> bool:
+    """Say whether a text may hold a credential at all.
+
+    A backslash counts: an escape can spell a mark that the text does not show.
+    """
+    return "\\" in source.text or may_hold(source.text)
+
+
+@lru_cache(maxsize=1024)
+def _telling(key: str) -> bool:
+    """Say whether a key's name says that its value is a credential."""
+    name = key.rpartition(".")[2].lower().replace("-", "_")
+    return (name in _NAMES or name.endswith(_NAME_ENDS)) and not name.endswith(_HARMLESS_ENDS)
+
+
 def _values(flow: Flow) -> Iterator[_Value]:
-    """Give every scalar of the spec and of the overrides, also of those that were refused."""
+    """Give the scalars of the spec and of the overrides that have to be looked at, also of refused ones.
+
+    Where no text has a mark, these are only the values of telling keys.
+    """
     config = flow.spec.top.get("config")
+    sources = {given.node.source for given in flow.config.given} | {flow.spec.source}
+    everything = any(_marked(source) for source in sources)
     stack: list[tuple[Node, str, str, bool]] = [(flow.spec.top, "", "", False)]
     stack.extend((given.node, given.key.value, given.key.value, False) for given in flow.config.given)
     seen: set[int] = set()
@@ -71,22 +92,27 @@ def _values(flow: Flow) -> Iterator[_Value]:
         elif isinstance(top, Seq):
             if id(top.items) not in seen:
                 seen.add(id(top.items))
-                stack.extend((item, "", "", inside) for item in reversed(top.items))
+                stack.extend(
+                    (item, "", "", inside)
+                    for item in reversed(top.items)
+                    if everything or not isinstance(item, Scalar)
+                )
         elif id(top.entries) not in seen:
             seen.add(id(top.entries))
             # config keys go by their dotted path, and params stand for config keys
             inner = inside or top is config or name == "params"
             named = top.get("name") if "value" in top.entries else None  # a variable of a pod
             for text, (key, value) in reversed(top.entries.items()):
-                full = f"{path}.{text}" if path else text
                 said = named.value if text == "value" and isinstance(named, Scalar) else text
-                stack.append((value, said, full if inner else "", inner))
-                stack.append((key, "", "", False))
+                if everything or not isinstance(value, Scalar) or _telling(said):
+                    full = f"{path}.{text}" if path else text
+                    stack.append((value, said, full if inner else "", inner))
+                if everything:
+                    stack.append((key, "", "", False))
 
 
 def _by_name(value: _Value) -> Iterator[Diagnostic]:
-    name = value.key.rpartition(".")[2].lower().replace("-", "_")
-    if (name not in _NAMES and not name.endswith(_NAME_ENDS)) or name.endswith(_HARMLESS_ENDS):
+    if not _telling(value.key):
         return
     node, text = value.scalar, value.scalar.value
     if not text or node.is_null or node.boolean is not None:
