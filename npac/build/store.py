@@ -32,7 +32,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     """
     temporary = path.parent / f"{TEMPORARY}{secrets.token_hex(8)}"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -46,6 +46,18 @@ def write_atomic(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make ``folder`` and what lacks above it, durably."""
+    lacking = []
+    at = folder
+    while not at.is_dir():
+        lacking.append(at)
+        at = at.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in lacking:
+        sync_folder(made.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -35,7 +35,7 @@ from npac.build.manifest import (
     manifest_from_bytes,
     pretty,
 )
-from npac.build.store import OBJECTS, TEMPORARY, ObjectStore, object_path, write_atomic
+from npac.build.store import OBJECTS, TEMPORARY, ObjectStore, object_path, sync_folder, write_atomic
 from npac.ir.canonical import canonical_bytes, digest_bytes
 from npac.ir.codec import program_to_json
 from npac.ir.linking import LinkRecord, link_program, record_bytes
@@ -254,7 +254,12 @@ def _clean(directory: Path, plan: _Plan, owned: set[str]) -> None:
         for folder in folders:
             for path in folder.glob(f"{TEMPORARY}*"):
                 path.unlink(missing_ok=True)
+        # The note goes last: were it gone first, nobody would know any more whose files are left.
+        for folder in (*folders, directory / OBJECTS):
+            if folder.is_dir():
+                sync_folder(folder)
         (directory / PENDING).unlink(missing_ok=True)
+        sync_folder(directory)
     except OSError as error:
         raise BuildError(
             f"{directory} holds files of an earlier build that could not be removed: {error.strerror}.",

@@ -30,6 +30,8 @@ def mend(checked: Checked, options: Options, *, write: bool, color: bool | None)
 
     fixed, _ = fix_all(checked.source, again)  # type: ignore[arg-type]  # findings, as the checker gives them
     if not fixed.applied:
+        if write and _is_stream(checked):
+            sys.stdout.buffer.write(checked.data)
         return checked
     if not write:
         secrets = [span.text for span in checked.hidden]
@@ -45,12 +47,17 @@ def mend(checked: Checked, options: Options, *, write: bool, color: bool | None)
             sys.stdout,
         )
         return checked
-    if checked.source.path == "-" or not os.path.exists(checked.source.path):
+    if _is_stream(checked):
         sys.stdout.buffer.write(fixed.data)
         return latest
     _replace(checked.source.path, fixed.data)
     print(f"{checked.source.path}: {len(fixed.applied)} mended", file=sys.stderr)
     return latest
+
+
+def _is_stream(checked: Checked) -> bool:
+    """Say whether the text came from standard input, whose mended text goes to standard output."""
+    return checked.source.path == "-" or not os.path.exists(checked.source.path)
 
 
 def _replace(path: str, data: bytes) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from npac.ir.codec import program_to_json
 from npac.ir.program import Program
 
-
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
 )

@@ -73,7 +73,7 @@ class _Worklist:
         self.waiting: list[int] = []
 
     def run(self) -> Specialised:
-        self._reach(self.graph.entry, {}, (), ())
+        self._reach(self.graph.entry, {})
         while self.waiting:
             index = self.waiting.pop()
             node = self.result.nodes[index]
@@ -81,29 +81,34 @@ class _Worklist:
             env: Env = node.env
             if point.kind is Kind.WAVE:
                 env = self._after_wave(point.state, env)
-            node.successors = tuple(self._reach(follow, env, (), ()) for follow in point.successors)
+            # a gate runs nothing: what has begun before it begins with the wave behind it
+            carried = node.opens if point.kind is Kind.GATE else ()
+            node.successors = tuple(self._reach(follow, env, carried) for follow in point.successors)
         return self.result
 
-    def _reach(
-        self, at: int, env: Env, opens: tuple[GroupOutputs, ...], checks: tuple[GroupOutputs, ...]
-    ) -> int:
+    def _reach(self, at: int, env: Env, carried: tuple[GroupOutputs, ...] = ()) -> int:
         """Walk from a point to the next node, and give that node's index."""
         points = self.graph.points
+        opens = list(carried)
+        checks: list[GroupOutputs] = []
+        idle = 0
         while True:
             point = points[at]
             kind = point.kind
             if kind is Kind.WAVE or kind is Kind.GATE or kind is Kind.END:
-                return self._node(at, env, opens, checks)
+                return self._node(at, env, tuple(opens), tuple(checks))
             if kind is Kind.SET_LOOP:
                 env = {**env, f"loop.{point.state}": "1"}
             elif kind is Kind.OPEN:
                 group = self._group_outputs(point.state, env)
                 if group is not None:
-                    opens = (*opens, group)
+                    opens.append(group)
             elif kind is Kind.OUTPUTS:
                 group = self._group_outputs(point.state, env)
                 if group is not None:
-                    checks = (*checks, group)
+                    if opens and opens[-1].group == point.state:
+                        opens.pop()  # it ends with nothing run in it
+                    checks.append(group)
                     env = {
                         **env,
                         **{f"state.{point.state}.{n}": item.uri for n, item in enumerate(group.outputs, 1)},
@@ -112,6 +117,9 @@ class _Worklist:
                 name = f"loop.{point.state}"
                 number = int(str(env[name]))
                 if number < self._bound(point.state):
+                    idle += 1
+                    if idle > self.max_nodes:  # a body without work makes no nodes that could be counted
+                        raise TooManyNodes(self._idle_loop(point.state))
                     env = {**env, name: str(number + 1)}
                     at = point.successors[0]
                 else:
@@ -168,6 +176,15 @@ class _Worklist:
         if bound is None:
             bound = self.bounds[loop] = loop_bound(self.flow, loop) or 1
         return bound
+
+    def _idle_loop(self, loop: str) -> Diagnostic:
+        return finding(
+            "too-many-nodes",
+            f"the loop {loop!r} would be repeated more than {self.max_nodes:,} times "
+            "without anything to run in it",
+            self.flow.spec.states[loop].key_span("loop"),
+            "give its body work, or lower its max",
+        )
 
     def _too_many(self) -> Diagnostic:
         counts: dict[str, int] = {}

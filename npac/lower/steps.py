@@ -37,8 +37,8 @@ class StepTable:
 
     def _names(self, state: str) -> tuple[str, ...]:
         step = self.flow.steps.by_state[state]
-        names = set(step.variables)
-        if step.decision_uri is not None:
+        names = set(step.held)
+        if step.state.writes_decision and step.decision_uri is not None:
             hole_names(step.decision_uri, names)
         names.discard("run.id")
         return tuple(sorted(names))

@@ -41,6 +41,8 @@ SCRIPTS = {
     "setup-baked": lambda: render("setup_baked", {"import_module": "npa.cli.main"}),
     "run-argv": lambda: render("run", {"argv": ["echo", "a b", "it's", "-n"], "shell": ""}),
     "run-shell": lambda: render("run", {"argv": [], "shell": "echo one\necho 'two'\n"}),
+    "run-shell-dollar": lambda: render("run", {"argv": [], "shell": 'for x in $(ls); do echo "$x"; done\n'}),
+    "run-argv-dollar": lambda: render("run", {"argv": ["echo", "$HOME", "`id`"], "shell": ""}),
 }
 
 
@@ -298,6 +300,85 @@ def test_a_wrong_baked_image_is_refused(
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert not (machine.state / "python").exists()
+
+
+# --- machines that lack something --------------------------------------------------------------
+
+
+def _interpreter(machine: Machine, *, pip: bool = True, boto3: bool = True) -> Path:
+    """A tool's own interpreter, with pip that only notes what it is asked, or without it."""
+    no_pip = (
+        "exit 1"
+        if not pip
+        else f'printf "%s " "$@" >>"{machine.root}/pip"; echo >>"{machine.root}/pip"; exit'
+    )
+    lines = [
+        "#!/bin/bash",
+        f'if [ "$1 $2" = "-m pip" ]; then {no_pip}; fi',
+        'if [ "$2" = "import boto3" ]; then exit 1; fi' if not boto3 else "",
+        f'exec {sys.executable} "$@"',
+    ]
+    return machine.program("tool-python", "\n".join(lines) + "\n")
+
+
+def test_without_pip_and_uv_a_requirement_cannot_be_met(machine: Machine) -> None:
+    tool = _interpreter(machine, pip=False)
+    setup = ToolSetup(interpreters=(str(tool),), pip_requirements=(("python:npac_nowhere", "nowhere==1"),))
+    done = machine.bash(_documents(single(setup=setup))["setup"])
+    assert done.returncode == 67
+    assert "has no pip and there is no uv, so this cannot be installed: nowhere==1" in done.stderr
+    assert not (machine.state / "python").exists()
+
+
+def test_without_pip_uv_installs(machine: Machine) -> None:
+    tool = _interpreter(machine, pip=False)
+    machine.program("uv", f'#!/bin/bash\nprintf "%s " "$@" >"{machine.root}/uv"\n')
+    setup = ToolSetup(interpreters=(str(tool),), pip_requirements=(("python:npac_nowhere", "nowhere==1"),))
+    done = machine.bash(_documents(single(setup=setup))["setup"])
+    assert done.returncode == 0, done.stderr
+    said = (machine.root / "uv").read_text().split()
+    assert said[:2] == ["pip", "install"] and said[-3:] == ["--python", str(tool), "nowhere==1"]
+    assert (machine.state / "python").read_text() == f"{tool}\n"
+
+
+def test_without_boto3_the_aws_command_fetches_the_source(machine: Machine) -> None:
+    tool = _interpreter(machine, boto3=False)
+    machine.program(
+        "aws",
+        f'#!/bin/bash\nprintf "%s " "$@" >"{machine.root}/aws"\n'
+        'mkdir -p "${@: -1}" && echo x >"${@: -1}/pyproject.toml"\n',
+    )
+    link = LinkRecord("run-1", source_uri="s3://src/npa/abc", endpoint_url="http://127.0.0.1:9")
+    document = _documents(single(setup=ToolSetup(interpreters=(str(tool),), pip_extra="viz")), link)
+    done = machine.bash(document["setup"], **document["envs"])
+    assert done.returncode == 0, done.stderr
+    said = (machine.root / "aws").read_text().split()
+    assert said[:2] == ["--endpoint-url", "http://127.0.0.1:9"]
+    assert said[-2:] == ["s3://src/npa/abc/", str(machine.state / "source.part")]
+    installed = [
+        line.split()[-1] for line in (machine.root / "pip").read_text().splitlines() if "install" in line
+    ]
+    assert installed == [str(machine.state / "source"), f"{machine.state / 'source'}[viz]"]
+    assert (machine.state / "source" / "pyproject.toml").is_file()
+
+
+def test_a_source_that_comes_empty_is_said(machine: Machine) -> None:
+    tool = _interpreter(machine, boto3=False)
+    machine.program("aws", "#!/bin/bash\nexit 0\n")
+    link = LinkRecord("run-1", source_uri="s3://src/npa/abc")
+    document = _documents(single(setup=ToolSetup(interpreters=(str(tool),))), link)
+    done = machine.bash(document["setup"], **document["envs"])
+    assert done.returncode == 72
+    assert "there is no source at s3://src/npa/abc" in done.stderr
+    assert not (machine.state / "python").exists()
+
+
+def test_a_failed_command_of_setup_ends_it(machine: Machine) -> None:
+    tool = _interpreter(machine, boto3=False)
+    machine.program("aws", "#!/bin/bash\nexit 5\n")
+    link = LinkRecord("run-1", source_uri="s3://src/npa/abc")
+    document = _documents(single(setup=ToolSetup(interpreters=(str(tool),))), link)
+    assert machine.bash(document["setup"], **document["envs"]).returncode == 5
 
 
 # --- source from a real endpoint ---------------------------------------------------------------

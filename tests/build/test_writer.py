@@ -258,3 +258,41 @@ def test_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
         trees.append(files(out))
     assert trees[0] == trees[1] == trees[2]
     assert str(tmp_path).encode() not in b"".join(trees[0].values())
+
+
+def test_what_is_durable_and_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are on disk before the manifest is, and what was removed is gone before the note is."""
+    build(tmp_path / "out", everything())
+    events: list[tuple[str, str]] = []
+    open_files: dict[int, str] = {}
+
+    def record(name: str, place: int = 0) -> None:
+        real = getattr(os, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = real(*args, **kwargs)
+            if name == "open":
+                open_files[result] = os.fspath(args[0])
+            elif name == "fsync":
+                events.append((name, open_files[args[0]]))
+            else:
+                events.append((name, os.fspath(args[place])))
+            return result
+
+        monkeypatch.setattr(os, name, call)
+
+    for name, place in (("open", 0), ("fsync", 0), ("replace", 1), ("unlink", 0), ("mkdir", 0), ("rmdir", 0)):
+        record(name, place)
+    build(tmp_path / "out", single())
+    manifest = events.index(("replace", str(tmp_path / "out" / "manifest.json")))
+    note = events.index(("unlink", str(tmp_path / "out" / PENDING)))
+    assert events[-1] == ("fsync", str(tmp_path / "out")) and note == len(events) - 2
+    for at, (name, path) in enumerate(events):
+        folder = str(Path(path).parent)
+        if name in ("replace", "mkdir") and at < manifest:
+            assert ("fsync", folder) in events[at:manifest], (name, path)
+        if name == "unlink" and at < note and Path(folder).is_dir():
+            assert ("fsync", folder) in events[at:note], (name, path)
+        if name == "rmdir":
+            assert ("fsync", folder) in events[at:note], (name, path)
+    assert any(name == "rmdir" for name, _ in events) and any(name == "mkdir" for name, _ in events)

@@ -140,7 +140,8 @@ def test_a_job_that_fills_the_disk_is_recorded_once_there_is_room(bench: Any, sm
     log = Path(engine.root, "jobs", job, "supervisor.log")
     supervisor = bench.supervisor(engine, job)
     bench.wait_until(lambda: filler.exists() and bench.living(engine, job) == [], "the end of the task")
-    assert bench.row(engine, job).status == "RUNNING"
+    # The disk may have been full before it could be said that the job runs; that it ended cannot be.
+    assert bench.row(engine, job).status in ("STARTING", "RUNNING")
     assert Path("/proc", str(supervisor)).exists()
     filler.unlink()
     row = bench.finish(engine, job)

@@ -141,6 +141,33 @@ def test_nodes_have_ranks_and_places_of_their_own(bench: Any) -> None:
     )
 
 
+def test_setup_leaves_things_for_run_in_a_folder_of_the_node(bench: Any) -> None:
+    engine = bench.engine()
+    tasks = [
+        {
+            "name": name,
+            "num_nodes": 2,
+            "setup": f'echo "{name} $SKYPILOT_SETUP_NODE_RANK" >"$NPA_TASK_STATE/who"',
+            "run": 'cat "$NPA_TASK_STATE/who"; stat -c %a "$NPA_TASK_STATE"',
+        }
+        for name in ("one", "two")
+    ]
+    job = bench.launch(engine, {"name": "pair", "execution": "parallel"}, *tasks)
+    assert bench.finish(engine, job).status == "SUCCEEDED"
+    for number, name in enumerate(("one", "two")):
+        folder = Path(engine.root, "jobs", job, str(number))
+        assert [(folder / f"{rank}.log").read_text() for rank in (0, 1)] == [
+            f"{name} 0\n700\n",
+            f"{name} 1\n700\n",
+        ]
+        assert [(folder / f"{rank}.state" / "who").read_text() for rank in (0, 1)] == [
+            f"{name} 0\n",
+            f"{name} 1\n",
+        ]
+        # What setup leaves is no part of the place where the task works.
+        assert list((folder / "0").iterdir()) == []
+
+
 def test_run_waits_for_setup_on_all_nodes(bench: Any, tmp_path: Path) -> None:
     engine = bench.engine()
     setup = f"[ $SKYPILOT_SETUP_NODE_RANK = 0 ] || sleep 0.3; touch {tmp_path}/$SKYPILOT_SETUP_NODE_RANK"

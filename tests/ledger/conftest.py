@@ -56,7 +56,13 @@ def python() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 @pytest.fixture(scope="session")
-def moto_url() -> Iterator[str]:
+def page() -> int:
+    """How many keys the server gives in one answer; a real one gives 1000."""
+    return 100
+
+
+@pytest.fixture(scope="session")
+def moto_url(page: int) -> Iterator[str]:
     """Run an S3 server and give its URL."""
     pytest.importorskip("moto.server", reason="moto[server] is not installed")
     with socket.socket() as probe:
@@ -64,6 +70,7 @@ def moto_url() -> Iterator[str]:
         port = probe.getsockname()[1]
     server = subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        env={**os.environ, "MOTO_S3_DEFAULT_MAX_KEYS": str(page)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

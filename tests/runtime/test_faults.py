@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -148,6 +149,33 @@ def test_an_engine_that_goes_silent_costs_no_job(bench):
     (bench.work / "go").touch()
     assert bench.resume(engine=engine).state == "succeeded"
     assert (bench.trace(), engine.launches) == (["train"], 1)
+    assert bench.view().dark == ""
+
+
+def test_an_outage_is_over_although_the_first_answer_is_that_the_job_has_ended(bench):
+    silent = False
+
+    def hook(method: str) -> None:
+        if silent and method in ("job", "cancel"):
+            raise EngineError("503")
+
+    class Cut(Watcher):
+        def job_changed(self, wave, launch):
+            nonlocal silent
+            silent = True
+
+    go = f"while ! test -e {bench.work}/go; do sleep 0.1; done"
+    engine = FaultyEngine(bench.engine(), before=hook)
+    options = RunOptions(max_status_outage=0.3)
+    assert bench.start(chain(step("train", go)), options, engine=engine, progress=Cut()).exit_code == 3
+    (bench.work / "go").touch()
+    (job,) = bench.engine().jobs()
+    deadline = time.monotonic() + 30
+    while not (row := bench.engine().job(job.id)) or not row.terminal:
+        assert time.monotonic() < deadline, f"job {job.id} does not end"
+        time.sleep(0.02)
+    silent = False
+    assert bench.resume(engine=engine).state == "succeeded"
     assert bench.view().dark == ""
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from npac.backends.errors import BackendError
 from npac.backends.skypilot import pods
+from npac.backends.skypilot.names import member_name, task_name
 from npac.backends.skypilot.resources import resources, sort_keys
 from npac.ir.codec import tree_from_json, tree_to_json
 from npac.ir.errors import LinkError
@@ -82,10 +83,10 @@ def unlinked(program: Program, wave: Wave, batch_index: int) -> list[DocumentTre
     Raises :class:`BackendError` for what SkyPilot cannot express.
     """
     steps = [program.steps[wave.members[index].step] for index in wave.batches[batch_index]]
-    tasks = [_task(program, step) for step in steps]
-    if len(tasks) == 1:
-        return tasks
-    return [{"name": wave.group, "execution": "parallel"}, *tasks]
+    if len(steps) == 1:
+        return [_task(program, steps[0], task_name(steps[0].state))]
+    tasks = [_task(program, step, member_name(step.state)) for step in steps]
+    return [{"name": member_name(wave.group), "execution": "parallel"}, *tasks]
 
 
 def secret_names(trees: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -93,8 +94,8 @@ def secret_names(trees: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(sorted({name for tree in trees for name in tree.get(SECRET_NAMES, ())}))
 
 
-def _task(program: Program, step: Step) -> DocumentTree:
-    tree: DocumentTree = {"name": step.state}
+def _task(program: Program, step: Step, name: str) -> DocumentTree:
+    tree: DocumentTree = {"name": name}
     if step.raw:
         tree.update((key, sort_keys(value)) for key, value in step.raw.items() if key not in ("name", "envs"))
         envs = {**_environment(step.raw.get("envs")), **_identity(program, step)}

@@ -51,6 +51,11 @@ def probe_test(probe: str) -> Quoted:
     return Quoted(f"command -v {quote_word(probe)}")
 
 
+def looks_expanding(values: list[object]) -> bool:
+    """Say whether a linter could take one of ``values`` for text that its author wants expanded."""
+    return any(mark in str(value) for value in values for mark in "$`")
+
+
 def render(template: str, values: Mapping[str, Any]) -> str:
     """Give the text of one script; it ends with a line feed.
 
@@ -80,4 +85,5 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(sh=quote_word, words=quote_words, probe=probe_test)
+    environment.tests.update(expanding=looks_expanding)
     return environment
