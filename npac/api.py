@@ -175,6 +175,7 @@ def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) ->
     """
     from pathlib import Path
 
+    from npac.backends.errors import BackendError
     from npac.build.errors import BuildError
     from npac.build.writer import write_build
     from npac.ir.errors import LinkError
@@ -195,8 +196,8 @@ def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) ->
         )
     except BuildError as error:
         raise NpacError(str(error), remedy=error.remedy) from error
-    except LinkError as error:
-        raise NpacError(f"{compiled.checked.source.path} cannot be linked: {error}") from error
+    except (LinkError, BackendError) as error:
+        raise _unlinkable(compiled, error) from error
 
 
 def preview(compiled: Compiled, *, run_id: str | None = None) -> list[tuple[str, str]]:
@@ -204,14 +205,20 @@ def preview(compiled: Compiled, *, run_id: str | None = None) -> list[tuple[str,
 
     Values that are still open are shown as ``<name>``; with ``run_id`` the documents are linked.
     """
+    from npac.backends.errors import BackendError
     from npac.build.preview import preview as make
     from npac.ir.errors import LinkError
 
     options = compiled.options
     try:
         return make(compiled.program, link_record(options, run_id) if run_id is not None else None, options)
-    except LinkError as error:
-        raise NpacError(f"{compiled.checked.source.path} cannot be linked: {error}") from error
+    except (LinkError, BackendError) as error:
+        raise _unlinkable(compiled, error) from error
+
+
+def _unlinkable(compiled: Compiled, error: Exception) -> NpacError:
+    path = compiled.checked.source.path
+    return NpacError(f"{path} gives no documents: {error}", remedy="Mend the value that it names.")
 
 
 def link_record(options: Options, run_id: str) -> LinkRecord:

@@ -15,7 +15,11 @@ class NpacError(Exception):
         self.where = where
 
     def __str__(self) -> str:
-        """Give place, message and remedy on one line."""
-        text = super().__str__().rstrip(".")
-        text = f"{self.where}: {text}" if self.where else text
-        return f"{text}. {self.remedy}".rstrip() if self.remedy else text
+        """Give place and message; the remedy stands beside them in ``remedy``."""
+        text = super().__str__()
+        return f"{self.where}: {text}" if self.where else text
+
+    def in_one_line(self) -> str:
+        """Give place, message and remedy as one line, for where there is room for no more."""
+        text = str(self)
+        return f"{text.rstrip('.')}. {self.remedy}" if self.remedy else text

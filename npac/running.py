@@ -14,16 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from npac.backends.errors import BackendError
 from npac.backends.skypilot import documents
 from npac.errors import NpacError
 from npac.ir.errors import LinkError
 from npac.ir.linking import LinkRecord, link_program
-from npac.ir.program import Program, Wave
+from npac.ir.program import Gate, Program, Wave
+from npac.ir.values import link as fill
 from npac.ir.verifier import valid_name
 from npac.launch.ports import Engine, EngineError
-from npac.ledger.ports import LedgerError, RunLedger
+from npac.ledger.ports import LedgerError, RunLedger, StoreError
 from npac.ledger.root import LedgerRoot, default_root
-from npac.ledger.stores import store_for
+from npac.ledger.stores import demand_usable, store_for
 from npac.runtime import api as runtime
 from npac.runtime.options import RunOptions, RunResult
 from npac.runtime.progress import Progress, Silent
@@ -48,8 +50,8 @@ def plain_errors() -> Iterator[None]:
         raise NpacError(f"the run's ledger: {error}", remedy=_sentence(error.remedy)) from error
     except EngineError as error:
         raise NpacError(f"the engine: {error}", remedy=_sentence(error.remedy)) from error
-    except LinkError as error:
-        raise NpacError(f"the program cannot be linked: {error}") from error
+    except (LinkError, BackendError) as error:
+        raise NpacError(f"the program gives no documents: {error}") from error
 
 
 def _sentence(text: str) -> str:
@@ -104,7 +106,7 @@ def run(
 ) -> RunResult:
     """Run a spec, a build or raw SkyPilot YAML; see :func:`npac.api.run`."""
     values = secret_values(secrets)
-    program, blobs, pins, accelerators = load_target(target, options, compile)
+    program, blobs, pins, accelerators = load_target(target, options, compile, whole=True)
     name = run_id or new_run_id(program.workflow or "run")
     if not valid_name(name):
         raise NpacError(
@@ -123,10 +125,11 @@ def run(
         link_program(program, link)
     place = make_engine(engine, engine_options)
     _demand_engine(program, place)
+    _demand_stores(program, name)
     root = ledger_root(ledger)
     with plain_errors():
-        book = root.create(name)
-        others = [root.open(other) for other in root.runs() if other != name]
+        root.demand_free(name)
+        others = [root.open(other) for other in root.runs()]
         with _interrupts(handle_signals) as interrupts:
             world = runtime.World(
                 place,
@@ -136,6 +139,9 @@ def run(
                 progress=progress or Silent(),
                 interrupts=interrupts,
             )
+            # Asked before the ledger is made: a run that is refused leaves its id free.
+            runtime.admit(world, program, link, run_options, lambda: others)
+            book = root.create(name)
             return runtime.start_run(
                 book, world, program, link, run_options, blobs=blobs, others=lambda: others, driver=_driver()
             )
@@ -177,9 +183,12 @@ def status(run_id: str, *, ledger: str | None) -> RunView:
 
 
 def load_target(
-    target: PathLike, options: Any, compile: Compile
+    target: PathLike, options: Any, compile: Compile, *, whole: bool = False
 ) -> tuple[Program, dict[str, bytes], dict[str, str], dict[str, str]]:
-    """Give the program of a spec or a build, what is stored with its run, pins and accelerator remaps."""
+    """Give the program of a spec or a build, what is stored with its run, pins and accelerator remaps.
+
+    With ``whole``, a build must be in every file what was compiled.  Raises :class:`NpacError`.
+    """
     path = Path(target)
     pins = dict(options.pins or {})
     accelerators = dict(options.accelerators or {})
@@ -189,6 +198,8 @@ def load_target(
         from npac.build.reader import read_build, read_link, read_spec
 
         try:
+            if whole:
+                _demand_whole(path)
             manifest, program = read_build(path)
             spec = read_spec(path, manifest)
             link = read_link(path, manifest)
@@ -205,6 +216,39 @@ def load_target(
         return program, blobs, pins, accelerators
     program, spec = compile(target, options)
     return program, {"spec": spec}, pins, accelerators
+
+
+def _demand_whole(path: Path) -> None:
+    """Refuse a build of which a file was changed, is lacking or is extra, as ``npac verify`` does."""
+    from npac.build.manifest import FILE
+    from npac.build.verify import verify_build
+
+    if not (path / FILE).exists():
+        return
+    problems = verify_build(path)
+    if problems:
+        more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
+        raise NpacError(
+            f"{path} is not what was compiled: "
+            f"{'; '.join(each.message.rstrip('.') for each in problems[:3])}{more}",
+            remedy=f"Compile again, or run the spec itself; npac verify {path} shows every such file.",
+        )
+
+
+def _demand_stores(program: Program, run_id: str) -> None:
+    """Refuse URIs that the run would read or prove and that no store here can ever look at."""
+    late = {"run.id": run_id}
+    uris = {uri for uri, _ in runtime.written_by(program, run_id)}
+    for node in program.nodes:
+        if isinstance(node, Gate):
+            uris.add(fill(node.uri, late))
+        elif isinstance(node, Wave):
+            uris.update(fill(trigger.uri, late) for trigger in node.triggers)
+    for uri in sorted(uris):
+        try:
+            demand_usable(uri)
+        except StoreError as error:
+            raise NpacError(f"{uri} cannot be looked at: {error}", remedy=error.remedy) from error
 
 
 def secret_values(names: Sequence[str], *, missing_ok: bool = False) -> dict[str, str]:

@@ -9,7 +9,7 @@ import click
 from npac.ledger.ports import RunLedger
 
 
-def carry_out(ledger: RunLedger, what: str, driver: Any, place: dict[str, Any]) -> None:
+def carry_out(ledger: RunLedger, what: str, driver: Any, place: dict[str, Any], lines: Any) -> None:
     """Say who deals with a request just left: the live driver, or this process by resuming."""
     holder = ledger.holder()
     if holder is not None and not holder["released"] and holder["liveness"] != "dead":
@@ -17,4 +17,4 @@ def carry_out(ledger: RunLedger, what: str, driver: Any, place: dict[str, Any]) 
         return
     from npac.cli.resume import go_on
 
-    go_on(ledger.run_id, driver, place)
+    go_on(ledger.run_id, driver, place, lines)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from npac.cli.run import driver_options, place_options, take_driver, take_place
+from npac.cli.run import driver_options, place_options, take_driver, take_lines, take_place
 
 
 @click.command()
@@ -20,7 +20,7 @@ def command(run_id: str, reason: str, **shared: Any) -> None:
     from npac.running import open_ledger
     from npac.runtime.api import request_cancel
 
-    driver, place = take_driver(shared), take_place(shared)
+    driver, place, lines = take_driver(shared), take_place(shared), take_lines(shared, "cancelling")
     ledger = open_ledger(run_id, place["ledger"])
     request_cancel(ledger, reason)
-    carry_out(ledger, "the request to cancel", driver, place)
+    carry_out(ledger, "the request to cancel", driver, place, lines)

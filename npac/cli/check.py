@@ -86,7 +86,7 @@ def command(
         err = fix and "-" in paths
         show_findings(results, format, color, err=err, least=Severity[least.upper()])
     for message in unread:
-        click.echo(f"error: {message}", err=True)
+        click.echo(message, err=True)
     if unread:
         raise SystemExit(2)
     if not exit_zero and failed(results, strict=strict or _strict_project(results, options)):
@@ -116,11 +116,12 @@ def _check_all(
             else:
                 results.append(check(path, options))
         except NpacError as error:
-            unread.append(str(error))
+            unread.append(f"error: {error}" + (f"\n  help: {error.remedy}" if error.remedy else ""))
     return results, list(dict.fromkeys(unread))
 
 
 def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
+    """Give the files to check; a folder without any spec is said on standard error."""
     found: list[str] = []
     named = list(paths) or ["."]
     if skip_other:
@@ -131,7 +132,10 @@ def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
         if path != "-" and os.path.isdir(path):
             from npac.discovery import find_specs
 
-            found.extend(find_specs(path))
+            below = find_specs(path)
+            if not below:
+                click.echo(f"no npac specs below {path}", err=True)
+            found.extend(below)
         else:
             found.append(path)
     return list(dict.fromkeys(found))

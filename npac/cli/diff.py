@@ -29,6 +29,6 @@ def command(a: str, b: str, format: str, **shared: Any) -> None:
 
         click.echo(json.dumps([asdict(change) for change in changes], indent=2, ensure_ascii=False))
     else:
-        click.echo(render(changes).rstrip())
+        click.echo(render(changes).rstrip() or "no difference")
     if changes:
         raise SystemExit(1)

@@ -31,6 +31,17 @@ def code_of(rule: str) -> str:
     named = BY_NAME.get(asked.lower())
     if named is not None:
         return named.id
+    number = asked.upper().removeprefix("NPA")
+    if len(number) == 3 and number.isascii() and number.isdigit():
+        family = [code for code in CODES if code[3] == number[0]]
+        near = [code for code in family if abs(int(code[3:]) - int(number)) <= 2]
+        if near:
+            raise NpacError(f"there is no code {asked!r:.80}", remedy=f"Did you mean {' or '.join(near)}?")
+        if family:
+            known = f"{family[0]} to {family[-1]}" if len(family) > 1 else family[0]
+            raise NpacError(
+                f"there is no code {asked!r:.80}", remedy=f"Codes that begin with {family[0][:4]}: {known}."
+            )
     near = nearest(asked.lower(), (*CODES, *BY_NAME))
     remedy = (
         f"Did you mean {' or '.join(near)}?"

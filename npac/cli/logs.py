@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from npac.api import NpacError, status
 from npac.cli.project_defaults import ledger_of
+
+_WIDEST = 2000
+"""Most characters of one line that are shown of a log's end."""
 
 
 @click.command()
@@ -35,6 +40,53 @@ def command(run_id: str, state: str | None, follow: bool, ledger: str | None) ->
             for piece in engine.logs(job, task=task, follow=follow):
                 click.echo(piece, nl=False)
                 sys.stdout.flush()
+
+
+def show_ends(view: Any, *, lines: int = 10, most: int = 3) -> None:
+    """Show on standard error the last ``lines`` of the log of each task with which a run failed.
+
+    At most ``most`` tasks are shown.  A log that cannot be read is said to be so, and nothing more:
+    the failure itself is told elsewhere.
+    """
+    from npac.launch.ports import EngineError
+    from npac.running import make_engine
+
+    wave = view.waves.get(view.node)
+    if wave is None or wave.state != "failed":
+        return
+    bad = [
+        (wave.states[result.member], launch, result.member)
+        for launch in wave.last.launches.values()
+        for result in launch.results
+        if not result.ok and result.family == wave.last.family and launch.job is not None
+    ]
+    for name, launch, member in bad[:most]:
+        task = launch.tasks[launch.members.index(member)] if len(launch.tasks) > 1 else ""
+        try:
+            engine = make_engine(view.engine["name"], {})
+            tail = _last(engine.logs(launch.job.id, task=task), lines)
+        except (NpacError, EngineError) as error:
+            click.echo(f"the log of {name} (job {launch.job.id}) cannot be shown: {error}", err=True)
+            continue
+        if tail:
+            click.echo(f"the end of the log of {name} (job {launch.job.id}):", err=True)
+            for line in tail:
+                click.echo(f"    {line}", err=True)
+        else:
+            click.echo(f"the log of {name} (job {launch.job.id}) is empty", err=True)
+
+
+def _last(pieces: Iterable[str], count: int) -> list[str]:
+    """Give the last lines of a text that comes in pieces, holding no more than those."""
+    kept: deque[str] = deque(maxlen=count)
+    open_line = ""
+    for piece in pieces:
+        *whole, open_line = (open_line + piece).split("\n")
+        open_line = open_line[-_WIDEST:]
+        kept.extend(line[-_WIDEST:] for line in whole)
+    if open_line:
+        kept.append(open_line)
+    return [line.rstrip() for line in kept]
 
 
 def _jobs(view: Any, wanted: str | None) -> list[tuple[str, str, str]]:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("npac.cli.explain", "Explain a code: what it means, an example, and what to do instead."),
     "verify": ("npac.cli.verify", "Verify that a build is exactly what was compiled."),
     "diff": ("npac.cli.diff", "Compare two specs or builds by meaning."),
+    "tools": ("npac.cli.tools", "List the catalog's tools, or show one: its command and config keys."),
     "schema": ("npac.cli.schema", "Print the JSON Schema of specs, for editors."),
 }
 
@@ -120,19 +121,23 @@ def _file(error: OSError) -> str:
 
 
 def _known(error: Exception) -> int:
-    """Say what a known exception means; anything else is a fault of npac itself, and is raised."""
+    """Say what an exception means; one that is not known is a fault of npac itself (exit code 2)."""
     from npac.errors import NpacError
 
     if not isinstance(error, NpacError):
-        raise error
+        import traceback
+
+        traceback.print_exception(error)
+        click.echo("error: this is a fault of npac itself, not of your input", err=True)
+        click.echo("  help: Please report it with the lines above and the command.", err=True)
+        return 2
     checked: Any = getattr(error, "checked", None)
     if checked is not None:
         from npac.cli.show import show_findings
 
         show_findings([checked], "text", None, err=True)
         return 1
-    where = f"{error.where}: " if error.where else ""
-    click.echo(f"error: {where}{error.args[0]}", err=True)
+    click.echo(f"error: {error}", err=True)
     if error.remedy:
         click.echo(f"  help: {error.remedy}", err=True)
     return 2

@@ -4,36 +4,65 @@ from __future__ import annotations
 
 import sys
 import time
+from datetime import datetime
 
 import click
 
-from npac.runtime.view import DecisionView, LaunchView, WaveView
+from npac.runtime.view import CANCELLED, DecisionView, LaunchView, WaveView
 
 
 class Lines:
-    """Writes one line for each thing that happens; the clock counts from when the driver began."""
+    """Writes one line for each thing that has happened; the clock counts from when the driver began.
 
-    def __init__(self) -> None:
+    On a terminal a line that says what is running now is shown last, and replaced by the next.
+    With ``verbose`` every change of every job gets a line, too.  ``doing`` is what is said of a run
+    that is taken up again, instead of "resumed".
+    """
+
+    def __init__(self, *, verbose: bool = False, doing: str = "") -> None:
         self._begun = time.monotonic()
-        self._last_wait = ""
+        self._verbose = verbose
+        self._doing = doing or "resumed"
+        self._last = ""
+        self._terminal = sys.stderr.isatty()
+        self._replaceable = False
 
     def _say(self, text: str) -> None:
+        # Whatever is tried again and again says the same each time; once is enough.
+        if text == self._last:
+            return
+        self._last = text
+        self._write(text, "\n")
+
+    def _show(self, text: str) -> None:
+        """Show what holds at the moment, where it can be replaced."""
+        if self._terminal:
+            self._write(text, "")
+
+    def _write(self, text: str, end: str) -> None:
         seconds = int(time.monotonic() - self._begun)
         clock = f"{seconds // 3600:d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-        click.echo(f"{clock}  {text}", err=True)
+        clear = "\r\x1b[K" if self._replaceable else ""
+        click.echo(f"{clear}{clock}  {text}{end}", err=True, nl=False)
+        self._replaceable = not end
 
     def run_started(self, run_id: str, waves: int, resumed: bool) -> None:
         """Tell that the driver has the run."""
-        self._say(f"{'resumed' if resumed else 'run'} {run_id} ({waves} waves in the program)")
+        number = f"{waves} wave{'' if waves == 1 else 's'}"
+        self._say(f"{self._doing if resumed else 'run'} {run_id} ({number} in the program)")
 
     def wave_started(self, wave: WaveView) -> None:
         """Tell that an attempt begins."""
-        attempt = f", attempt {wave.last.number}" if wave.last.number > 1 else ""
-        members = f" ({len(wave.states)} members)" if len(wave.states) > 1 else ""
-        self._say(f"wave {wave.number} {wave.node}{members}{attempt}")
+        text = f"{_title(wave)}  running{_attempt(wave)}"
+        if self._verbose:
+            self._say(text)
+        else:
+            self._show(text)
 
     def job_changed(self, wave: WaveView, launch: LaunchView) -> None:
         """Tell that a job was attached or has changed its status."""
+        if not self._verbose:
+            return
         job = launch.job.id if launch.job is not None else launch.job_id
         reason = (
             f": {launch.reason}" if launch.reason and launch.status not in ("SUCCEEDED", "RUNNING") else ""
@@ -41,23 +70,26 @@ class Lines:
         self._say(f"  job {job} {launch.status or 'attached'}{reason}")
 
     def wave_ended(self, wave: WaveView) -> None:
-        """Tell that an attempt is over."""
-        reason = f": {wave.last.reason}" if wave.last.reason else ""
-        self._say(f"  wave {wave.number} {wave.state}{reason}")
+        """Tell that an attempt is over: how, how long it took, and as which jobs."""
+        jobs = [launch.job.id for launch in wave.last.launches.values() if launch.job is not None]
+        named = f" (job{'' if len(jobs) == 1 else 's'} {', '.join(jobs)})" if jobs else ""
+        joint = "after" if wave.word == CANCELLED else "in"
+        self._say(f"{_title(wave)}  {wave.word} {joint} {_took(wave)}{named}{_attempt(wave)}")
 
     def gate_read(self, decision: DecisionView) -> None:
         """Tell what a gate decided."""
-        self._say(f"gate {decision.node}: {decision.decision}")
+        by_hand = " (by hand)" if decision.given else ""
+        self._say(f"gate    {decision.node}  {decision.decision}{by_hand}")
 
     def waiting(self, what: str, polls: int) -> None:
         """Tell that a trigger is not there yet; each text once."""
-        if what != self._last_wait:
-            self._last_wait = what
-            self._say(f"  waiting for {what}")
+        self._say(f"waiting for {what}")
 
     def outage(self, message: str, seconds: float) -> None:
-        """Tell that the engine has not answered."""
-        self._say(f"  the engine has not answered for {seconds:.0f} s: {message}")
+        """Tell that the engine has not answered; on a terminal also for how long, as it goes on."""
+        self._show(f"the engine has not answered for {seconds:.0f} s: {message}")
+        if not self._terminal:
+            self._say(f"the engine does not answer: {message}")
 
     def note(self, message: str) -> None:
         """Tell anything else."""
@@ -67,8 +99,35 @@ class Lines:
         """Ask what Ctrl-C means; without a terminal to ask on, detach."""
         if not sys.stdin.isatty():
             return "detach"
+        self._replaceable = False
         click.echo(
             "\nCancel the run's jobs, detach and leave them running, or go on? [c/d/g] ", err=True, nl=False
         )
         answer = sys.stdin.readline().strip().lower()[:1]
         return {"c": "cancel", "g": "continue"}.get(answer, "detach")
+
+    def close(self) -> None:
+        """Take away the line that said what is running."""
+        if self._replaceable:
+            click.echo("\r\x1b[K", err=True, nl=False)
+            self._replaceable = False
+
+
+def _title(wave: WaveView) -> str:
+    members = f" ({len(wave.states)} members)" if len(wave.states) > 1 else ""
+    return f"wave {wave.number}  {wave.node}{members}"
+
+
+def _attempt(wave: WaveView) -> str:
+    return f", attempt {wave.last.number}" if wave.last.number > 1 else ""
+
+
+def _took(wave: WaveView) -> str:
+    """Say how long an attempt took, by the times in the log."""
+    begun, ended = (datetime.fromisoformat(at) for at in (wave.last.started, wave.last.ended))
+    seconds = max(0.0, (ended - begun).total_seconds())
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {left:02d} s"

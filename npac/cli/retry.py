@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from npac.cli.run import driver_options, place_options, take_driver, take_place
+from npac.cli.run import driver_options, place_options, take_driver, take_lines, take_place
 
 
 @click.command()
@@ -14,12 +14,16 @@ from npac.cli.run import driver_options, place_options, take_driver, take_place
 @driver_options
 @place_options
 def command(run_id: str, **shared: Any) -> None:
-    """Allow a run that failed, was cancelled or is blocked one more attempt, and go on."""
+    """Allow a run that failed, was cancelled or is blocked one more attempt, and go on.
+
+    It goes on with the program stored with the run; a changed spec needs a new run.
+    """
     from npac.cli.asking import carry_out
     from npac.running import open_ledger
     from npac.runtime.api import request_retry
 
-    driver, place = take_driver(shared), take_place(shared)
+    driver, place, lines = take_driver(shared), take_place(shared), take_lines(shared, "trying again")
     ledger = open_ledger(run_id, place["ledger"])
     request_retry(ledger)
-    carry_out(ledger, "the request to retry", driver, place)
+    click.echo(f"{run_id}: uses the program stored with the run; a changed spec needs a new run", err=True)
+    carry_out(ledger, "the request to retry", driver, place, lines)

@@ -56,6 +56,7 @@ _DRIVER_OPTIONS = (
     click.option(
         "--allow-shared-outputs", is_flag=True, help="Run although an unfinished run writes the same outputs."
     ),
+    click.option("--verbose", is_flag=True, help="Show every change of every job, too."),
 )
 _PLACE_OPTIONS = (
     click.option(
@@ -104,6 +105,13 @@ def take_driver(values: dict[str, Any]) -> Any:
     return RunOptions(**{name: values.pop(name) for name in names})
 
 
+def take_lines(values: dict[str, Any], doing: str = "") -> Any:
+    """Take what concerns live lines out of a command's arguments; ``doing`` is said instead of "resumed"."""
+    from npac.cli.progress import Lines
+
+    return Lines(verbose=values.pop("verbose", False), doing=doing)
+
+
 def take_place(values: dict[str, Any]) -> dict[str, Any]:
     """Take ledger, secrets and engine options out of a command's arguments."""
     from npac.cli.project_defaults import ledger_of
@@ -122,14 +130,25 @@ def take_place(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def finish(result: Any, ledger: str | None) -> None:
-    """Say how a run was left and exit with the code that belongs to it."""
+    """Say how a run was left and exit with the code that belongs to it.
+
+    For a run that failed, the end of the log of each task that failed comes first, on standard error.
+    """
     from npac.api import status
 
-    click.echo(f"{result.run_id}: {result.state}" + (f": {result.reason}" if result.reason else ""))
+    view = status(result.run_id, ledger=ledger)
+    if result.state == "failed":
+        from npac.cli.logs import show_ends
+
+        show_ends(view)
+    told = f": {result.reason}" if result.reason else ""
+    if result.state == "succeeded" and view.waves:
+        told = f" at {list(view.waves.values())[-1].label}"
+    click.echo(f"{result.run_id}: {result.state}{told}")
     if result.remedy:
         click.echo(f"  next: {result.remedy}")
     if result.state == "succeeded":
-        _artifacts(status(result.run_id, ledger=ledger))
+        _artifacts(view)
     raise SystemExit(result.exit_code)
 
 
@@ -178,21 +197,23 @@ def command(
     options = take_options(shared)
     driver = take_driver(shared)
     place = take_place(shared)
+    lines = take_lines(shared)
     if plan_only:
         from npac.cli.plan import show_plan
 
         show_plan(target, options, run_id or "RUN-ID", assume)
         return
-    from npac.cli.progress import Lines
-
-    result = run(
-        target,
-        options,
-        run_id=run_id,
-        run_options=driver,
-        engine=engine,
-        progress=Lines(),
-        handle_signals=True,
-        **place,
-    )
+    try:
+        result = run(
+            target,
+            options,
+            run_id=run_id,
+            run_options=driver,
+            engine=engine,
+            progress=lines,
+            handle_signals=True,
+            **place,
+        )
+    finally:
+        lines.close()
     finish(result, place["ledger"])

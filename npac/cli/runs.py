@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from npac.cli.project_defaults import ledger_of
@@ -16,19 +18,43 @@ def command(ctx: click.Context, ledger: str | None) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from npac.api import NpacError, status
-    from npac.running import ledger_root
+    from npac.running import ledger_root, open_ledger
 
     root = ledger_root(ctx.obj)
     names = root.runs()
     if not names:
         click.echo(f"no runs in {root.path}")
+        return
+    found = []
     for name in names:
         try:
             view = status(name, ledger=ctx.obj)
         except NpacError as error:
-            click.echo(f"{name}  unreadable: {error}")
+            found.append(("", (name, f"unreadable: {error}", "", "", "")))
             continue
-        click.echo(f"{name}  {view.state}  {view.workflow}  {view.updated}")
+        state = view.state if view.run_uid else _unbegun(open_ledger(name, ctx.obj).holder())
+        row = (name, state, view.workflow, _seconds(view.created), _seconds(view.updated))
+        found.append((view.created or view.updated, row))
+    # What has no time sorts first: nothing of it ever ran.
+    table = [("RUN", "STATE", "WORKFLOW", "BEGUN", "LAST EVENT"), *(row for _, row in sorted(found))]
+    # One sentence about a ledger that cannot be read must not push the other columns away.
+    widths = [
+        max(len(row[at]) for row in table if at != 1 or not row[1].startswith("unreadable"))
+        for at in range(len(table[0]))
+    ]
+    for row in table:
+        click.echo("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _seconds(at: str) -> str:
+    return f"{at[:19]}Z" if at else ""
+
+
+def _unbegun(holder: Any) -> str:
+    """Say what a run is of which nothing is on record."""
+    from npac.cli.drivers import driver_word
+
+    return "starting" if driver_word(holder) == "alive" else "given up before launch"
 
 
 @command.command()

@@ -32,6 +32,7 @@ def show_findings(
         checked=len(checked),
         hidden=hidden,
         width=_width(),
+        raw=sum(one.raw for one in checked),
     )
     emit(text, stream)
 

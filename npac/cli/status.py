@@ -57,8 +57,8 @@ def _text(view: Any, holder: Any) -> str:
         for launch in wave.last.launches.values():
             number = launch.job.id if launch.job is not None else launch.job_id or "?"
             jobs.append(f"job {number} {launch.status or 'unknown'}")
-        lines.append(f"  {wave.number:>4}  {wave.node}  {wave.state}{attempt}  {'; '.join(jobs)}".rstrip())
-        if wave.last.reason:
+        lines.append(f"  {wave.number:>4}  {wave.node}  {wave.word}{attempt}  {'; '.join(jobs)}".rstrip())
+        if wave.last.reason and wave.last.reason not in view.reason:
             lines.append(f"        {wave.last.reason}")
     for decision in view.decisions.values():
         given = " (by hand)" if decision.given else ""

@@ -34,11 +34,16 @@ class LeaseHeld(LedgerError):
 
 
 class StoreError(Exception):
-    """An artifact store did not answer, or refused.  It is never evidence of absence."""
+    """An artifact store did not answer, or refused.  It is never evidence of absence.
 
-    def __init__(self, message: str, *, remedy: str = "") -> None:
+    ``permanent`` says that asking again is in vain: the URI itself, or this installation of npac,
+    stands in the way.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", permanent: bool = False) -> None:
         super().__init__(message)
         self.remedy = remedy
+        self.permanent = permanent
 
 
 class StoreChanged(StoreError):
@@ -93,6 +98,13 @@ class Store(Protocol):
         """Look at a ``"file"`` or ``"directory"``; None when it is proven absent.
 
         Raises :class:`StoreError` when the store does not answer or refuses.
+        """
+        ...
+
+    def make_room(self, uri: str) -> None:
+        """Make the folder that an artifact will be written into, where the store has folders.
+
+        Raises :class:`StoreError` when it cannot be made.
         """
         ...
 

@@ -80,6 +80,12 @@ class LedgerRoot:
             raise from_os(error, f"make the ledger folder {folder}") from error
         return self.open(run_id)
 
+    def demand_free(self, run_id: str) -> None:
+        """Raise :class:`LedgerError` when a run has this id already, or nothing may have it."""
+        folder = self._folder(run_id)
+        if os.path.lexists(folder):
+            raise _exists(run_id, folder)
+
     def open(self, run_id: str) -> SqliteLedger:
         """Open the ledger of a run; raises :class:`LedgerError` when there is none."""
         folder = self._folder(run_id)

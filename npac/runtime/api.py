@@ -8,7 +8,7 @@ from typing import Any
 
 from npac.ir.canonical import program_bytes
 from npac.ir.linking import LinkRecord, record_bytes
-from npac.ir.program import Gate, Program
+from npac.ir.program import Program
 from npac.launch.ports import Capabilities
 from npac.ledger.ports import LeaseHeld, Request, RunLedger
 from npac.runtime import admission, fold, gates, outputs
@@ -23,6 +23,7 @@ from npac.runtime.why import why
 from npac.runtime.world import LaunchValues, Render, World
 
 __all__ = [
+    "Admission",
     "LaunchValues",
     "Refused",
     "Render",
@@ -30,6 +31,8 @@ __all__ = [
     "RunResult",
     "StoredRun",
     "World",
+    "admit",
+    "demand_blocked_gate",
     "load",
     "request_cancel",
     "request_decision",
@@ -38,6 +41,7 @@ __all__ = [
     "run_view",
     "start_run",
     "why",
+    "written_by",
 ]
 
 
@@ -64,12 +68,8 @@ def start_run(
     options = options or RunOptions()
     if link.run_id != ledger.run_id or not link.run_uid:
         raise ValueError("the link record must hold the run's id and a uid")
-    secrets = admission.demand_secrets(program, world.secrets)
-    capabilities = admission.capabilities_of(world.engine)
-    written = outputs.of_program(program, link.run_id)
-    if not options.allow_shared_outputs:
-        admission.demand_own_outputs(written, others())
-    admission.demand_no_strange_jobs(world.engine, link.run_id)
+    admitted = admit(world, program, link, options, others)
+    secrets, capabilities, written = admitted.secrets, admitted.capabilities, admitted.outputs
     stored = {"program": program_bytes(program), "link": record_bytes(link), **(blobs or {})}
     fence = _take(ledger, driver)
     view = fold.fold(ledger.events(), ledger.get_blob)
@@ -92,6 +92,42 @@ def start_run(
         },
     )
     return drive(session, program, capabilities)
+
+
+def written_by(program: Program, run_id: str) -> list[list[str]]:
+    """Give ``[uri, kind]`` of everything that a run of ``program`` may write, sorted."""
+    return outputs.of_program(program, run_id)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Admission:
+    """What was found out while a run was let in."""
+
+    secrets: tuple[str, ...]
+    capabilities: Capabilities
+    outputs: list[list[str]]
+
+
+def admit(
+    world: World,
+    program: Program,
+    link: LinkRecord,
+    options: RunOptions | None = None,
+    others: Callable[[], Iterable[RunLedger]] = tuple,
+) -> Admission:
+    """See that a new run may be started; nothing is written anywhere.  Raises :class:`Refused`.
+
+    :func:`start_run` asks the same again.  Who asks first, and makes the run's ledger afterwards,
+    leaves nothing behind for a run that is refused.
+    """
+    options = options or RunOptions()
+    secrets = admission.demand_secrets(program, world.secrets)
+    capabilities = admission.capabilities_of(world.engine)
+    written = outputs.of_program(program, link.run_id)
+    if not options.allow_shared_outputs:
+        admission.demand_own_outputs(written, others())
+    admission.demand_no_strange_jobs(world.engine, link.run_id)
+    return Admission(secrets, capabilities, written)
 
 
 def resume_run(
@@ -117,7 +153,7 @@ def resume_run(
     demand_same(stored, program, link)
     options = options or _options(stored.view)
     if not _may_go_on(stored.view, ledger.requests(), options):
-        return result_of(stored.view)
+        return _left_alone(stored.view)
     fence = _take(ledger, driver)
     view = fold.fold(ledger.events(), ledger.get_blob)
     session = Session(ledger, fence, view, world, options)
@@ -133,7 +169,7 @@ def resume_run(
         retry = _take_requests(session, stored.program) or view.retry
         if not retry and not _may_go_on(view, (), options):
             release(session)
-            return result_of(view)
+            return _left_alone(view)
         session.append(
             ev.RUN_RESUMED,
             {"engine": _engine(capabilities), "options": dataclasses.asdict(options), "retry": retry},
@@ -142,6 +178,14 @@ def resume_run(
         release(session)
         raise
     return drive(session, stored.program, capabilities, resumed=True)
+
+
+def _left_alone(view: RunView) -> RunResult:
+    """Give the result of an ended run, with what would make it go on."""
+    result = result_of(view)
+    if view.state in (FAILED, CANCELLED):
+        return dataclasses.replace(result, remedy=f"npac retry {view.run_id}")
+    return result
 
 
 def run_view(ledger: RunLedger) -> RunView:
@@ -164,8 +208,22 @@ def request_retry(ledger: RunLedger) -> str:
 
 
 def request_decision(ledger: RunLedger, gate: str, decision: str, reason: str, by: str = "") -> str:
-    """Give a decision for a blocked gate (its node id or state); :func:`resume_run` carries it out."""
+    """Give a decision for a blocked gate (its node id or state); :func:`resume_run` carries it out.
+
+    A decision that no blocked gate takes is answered so by the driver, and changes nothing;
+    :func:`demand_blocked_gate` tells beforehand.
+    """
     return ledger.ask(DECIDE, {"gate": gate, "decision": decision, "reason": reason, "by": by})
+
+
+def demand_blocked_gate(ledger: RunLedger, gate: str) -> str:
+    """Give the node id of the blocked gate called ``gate``.
+
+    Raises :class:`Refused` for a gate that the program does not have, one that is not blocked, and
+    a run that has ended.
+    """
+    stored = load(ledger)
+    return gates.demand_blocked(stored.view, stored.program, gate).id
 
 
 def _take(ledger: RunLedger, driver: Mapping[str, Any] | None) -> int:
@@ -218,9 +276,9 @@ def _take_requests(session: Session, program: Program) -> bool:
             session.answer(request, taken, "" if taken else f"the run is {view.state}; nothing has failed")
             retry = retry or taken
         elif request.kind == DECIDE:
-            node = program.index().get(view.node)
-            if isinstance(node, Gate):
-                gates.given(session, node, request)
+            gate = gates.blocked_gate(view, program)
+            if gate is not None:
+                gates.given(session, gate, request)
             else:
                 session.answer(request, False, f"the run is {view.state}, and not at a gate")
         elif request.kind == CANCEL and view.ended and not retry:

@@ -119,7 +119,8 @@ def _wave_started(view: RunView, data: Data, event: Event) -> None:
         view.waves[wave.node] = wave
         for group, seen in data["opens"].items():
             view.opened[group] = _observations(seen)
-    if data["budget"] == "request":
+    if data["budget"] in ("request", "first"):
+        # A wave that failed comes before any that has not begun: the grant is used up by either.
         view.retry = False
     wave.attempts.append(
         AttemptView(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from npac.ir.program import PROMOTE, Gate
+from npac.ir.program import PROMOTE, Gate, Program
 from npac.ir.values import link
 from npac.ledger.ports import Request, StoreChanged
+from npac.ledger.stores.identity import in_words
 from npac.runtime import decisions
 from npac.runtime import events as ev
 from npac.runtime.leaving import Blocked, Failed
+from npac.runtime.needs import walked
+from npac.runtime.options import Refused
 from npac.runtime.outputs import Declared, observe, patiently
 from npac.runtime.session import Session
-from npac.runtime.view import BLOCKED, OutputRecord
+from npac.runtime.view import BLOCKED, OutputRecord, RunView
 
 
 def decide(session: Session, gate: Gate) -> str:
@@ -66,10 +69,13 @@ def _read(session: Session, gate: Gate, record: OutputRecord) -> bytes:
     except (StoreChanged, FileNotFoundError) as error:
         now = observe(session, Declared(uri, record.kind))
         seen = ev.observation_to_json(now)
-        shown = "nothing" if now is None else ev.encode(dict(now.identity)).decode()
+        was = in_words(expected.identity)
+        shown = "nothing is there" if now is None else f"there are {in_words(now.identity)}"
+        if now is not None and in_words(now.identity) == was:
+            shown = "another file of that size and time is there"
         raise Blocked(
             f"gate {gate.id} reads {uri}, which is not what {record.state} (attempt {record.attempt}) wrote: "
-            f"recorded {ev.encode(dict(expected.identity)).decode()}, now {shown}",
+            f"{was}; now {shown}",
             code="DECISION_CHANGED",
             node=gate.id,
             remedy=_remedy(session, gate),
@@ -81,11 +87,52 @@ def _remedy(session: Session, gate: Gate) -> str:
     return f"npac decide {session.view.run_id} {gate.id} promote_checkpoint --reason '…'"
 
 
+def blocked_gate(view: RunView, program: Program) -> Gate | None:
+    """Give the gate that a blocked run stands at, whatever it was that blocked it; else None.
+
+    That is the first node that is not finished on the path taken, not the one that was touched
+    last: a driver that resumes may be stopped by something that lies before the gate.
+    """
+    if view.state != BLOCKED:
+        return None
+    node = program.index()[walked(view, program)[1]]
+    return node if isinstance(node, Gate) else None
+
+
+def demand_blocked(view: RunView, program: Program, wanted: str) -> Gate:
+    """Give the blocked gate called ``wanted`` (node id or state).  Raises :class:`Refused` for any other."""
+    known = [node for node in program.nodes if isinstance(node, Gate)]
+    if not any(wanted in (gate.id, gate.state) for gate in known):
+        names = ", ".join(gate.id for gate in known[:8]) + (", …" if len(known) > 8 else "")
+        raise Refused(
+            f"run {view.run_id} has no gate {wanted!r}",
+            remedy=f"its gates are {names}" if known else "its program has no gates",
+        )
+    if view.ended:
+        raise Refused(
+            f"run {view.run_id} has ended ({view.state}); a gate takes a decision only while it is blocked",
+            remedy=f"npac status {view.run_id} shows what it decided",
+        )
+    gate = blocked_gate(view, program)
+    if gate is not None and wanted in (gate.id, gate.state):
+        return gate
+    at = walked(view, program)[1]
+    if gate is not None:
+        remedy = f"npac decide {view.run_id} {gate.id} promote_checkpoint --reason '…'"
+    else:
+        remedy = view.remedy or f"npac why {view.run_id} says what it waits for"
+    waits = f": {view.reason}" if view.reason else ""
+    raise Refused(
+        f"gate {wanted} of run {view.run_id} is not blocked; the run is {view.state} at {at}{waits}",
+        remedy=remedy,
+    )
+
+
 def given(session: Session, gate: Gate, request: Request) -> bool:
-    """Take a person's decision for a gate that is blocked; gives whether it was taken."""
+    """Take a person's decision for ``gate``, where a blocked run stands; gives whether it was taken."""
     view = session.view
     wanted = str(request.data.get("gate", ""))
-    if view.state != BLOCKED or view.node != gate.id or wanted not in (gate.id, gate.state):
+    if view.state != BLOCKED or wanted not in (gate.id, gate.state):
         where = f"the run is {view.state} at {view.node or 'its beginning'}"
         session.answer(request, False, f"only a blocked gate takes a decision; {where}")
         return False

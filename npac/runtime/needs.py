@@ -7,7 +7,7 @@ from npac.ir.values import link
 from npac.runtime import outputs
 from npac.runtime.leaving import Blocked
 from npac.runtime.session import Session
-from npac.runtime.view import RUNNING, SUCCEEDED, OutputRecord
+from npac.runtime.view import RUNNING, SUCCEEDED, OutputRecord, RunView
 
 
 def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
@@ -17,7 +17,9 @@ def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
     Only a wave after which nothing has finished may run again; for any other the run is
     :class:`Blocked`, since what followed it was made from the output that is gone.
     """
-    path, frontier = _walk(session, program)
+    path, frontier = walked(session.view, program)
+    gate = program.index()[frontier]
+    late = {"run.id": session.view.run_id}
     needed = _needed(session, program, frontier)
     again: dict[str, set[int]] = {}
     for record in session.view.records.values():
@@ -29,6 +31,9 @@ def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
         wave = program.index().get(record.node)
         members = _writers(session, program, wave, record) if isinstance(wave, Wave) else set()
         if not path or record.node != path[-1] or not members:
+            if isinstance(gate, Gate) and link(gate.uri, late) == record.uri:
+                # The gate itself says so when it is read, and can be given its decision there.
+                continue
             raise Blocked(
                 f"{record.uri}, which {record.state} had written and the rest of the run reads, is gone; "
                 f"waves after {record.node} were made from it",
@@ -40,9 +45,9 @@ def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
     return {node: tuple(sorted(members)) for node, members in again.items()}
 
 
-def _walk(session: Session, program: Program) -> tuple[list[str], str]:
+def walked(view: RunView, program: Program) -> tuple[list[str], str]:
     """Give the finished nodes on the path taken, and the first that is not finished."""
-    view, index = session.view, program.index()
+    index = program.index()
     path: list[str] = []
     at = program.entry
     while True:

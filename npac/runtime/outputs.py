@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from npac.ir.program import Artifact, Program, Wave
@@ -11,7 +12,7 @@ from npac.ir.values import link
 from npac.launch.backoff import Backoff
 from npac.ledger.ports import Observation, StoreChanged, StoreError
 from npac.runtime import events as ev
-from npac.runtime.leaving import Blocked
+from npac.runtime.leaving import Blocked, Failed
 from npac.runtime.session import Session
 
 T = TypeVar("T")
@@ -77,10 +78,10 @@ def patiently(session: Session, what: str, call: Callable[[], T]) -> T:
         except StoreChanged:
             raise
         except StoreError as error:
-            if tries == STORE_TRIES:
+            if tries == STORE_TRIES or error.permanent:
                 raise Blocked(
                     f"{what} could not be looked at: {error}",
-                    code="STORE_UNAVAILABLE",
+                    code="STORE_UNUSABLE" if error.permanent else "STORE_UNAVAILABLE",
                     remedy=error.remedy or "make the store reachable, then resume",
                 ) from error
             session.world.progress.note(f"{what} could not be looked at, trying again: {error}")
@@ -93,6 +94,25 @@ def observe(session: Session, what: Declared) -> Observation | None:
     """Look at one artifact; None when it is proven absent."""
     store_for = session.world.store_for
     return patiently(session, what.uri, lambda: store_for(what.uri).observe(what.uri, what.kind))
+
+
+def make_room(session: Session, artifacts: Iterable[Artifact]) -> None:
+    """Make the folders that artifacts will be written into.
+
+    Raises :class:`Failed` when one cannot be made: nothing that is launched could write there.
+    """
+
+    def make(uri: str) -> None:
+        session.world.store_for(uri).make_room(uri)
+
+    for each in declared(artifacts, session.view.run_id):
+        try:
+            patiently(session, each.uri, partial(make, each.uri))
+        except Blocked as blocked:
+            cause = blocked.__cause__
+            if isinstance(cause, StoreError) and cause.permanent:
+                raise Failed(str(cause), code="OUTPUT_FOLDER", remedy=cause.remedy) from cause
+            raise
 
 
 def before(session: Session, artifacts: Iterable[Artifact]) -> dict[str, Any]:

@@ -56,11 +56,12 @@ def _await(session: Session, wave: Wave, trigger: Trigger) -> None:
         except StoreError as error:
             now = clock()
             silent_since = now if silent_since < 0 else silent_since
-            session.world.progress.note(f"{uri} could not be listed, looking again: {error}")
-            if now - silent_since > session.options.max_status_outage:
+            if not error.permanent:
+                session.world.progress.note(f"{uri} could not be listed, looking again: {error}")
+            if error.permanent or now - silent_since > session.options.max_status_outage:
                 raise Blocked(
                     f"the trigger of {trigger.state} could not list {uri}: {error}",
-                    code="STORE_UNAVAILABLE",
+                    code="STORE_UNUSABLE" if error.permanent else "STORE_UNAVAILABLE",
                     remedy=error.remedy or "make the store reachable, then resume",
                 ) from error
         if haul is not None and haul.fresh >= trigger.min_objects:

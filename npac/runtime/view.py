@@ -118,6 +118,11 @@ class WaveView:
         return self.attempts[-1].state
 
     @property
+    def word(self) -> str:
+        """Give the state for people: a wave that was cancelled has not failed by itself."""
+        return CANCELLED if self.state == FAILED and self.last.code == "CANCELLED" else self.state
+
+    @property
     def last(self) -> AttemptView:
         """Give the latest attempt."""
         return self.attempts[-1]

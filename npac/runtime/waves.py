@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npac.ir.program import Program, Wave, label
+from npac.ir.program import Artifact, Program, Wave, label
 from npac.launch import classify
 from npac.launch.backoff import LAUNCH
 from npac.launch.ports import SUCCEEDED as JOB_SUCCEEDED
@@ -20,6 +20,9 @@ RETRIES = "retries"
 INFRASTRUCTURE = "infrastructure"
 REQUEST = "request"
 LOST_OUTPUT = "lost-output"
+
+NOT_FOUND = 127
+"""What a shell exits with when there is no such command."""
 
 OUTPUT_MISSING = "DECLARED_OUTPUT_MISSING"
 
@@ -83,6 +86,7 @@ class WaveRunner:
             "before": {},
             "opens": {},
         }
+        outputs.make_room(session, [*outputs.of_wave(program, wave), *_opened(wave)])
         if attempt == 1:
             data["before"] = outputs.before(session, outputs.of_wave(program, wave))
             data["opens"] = {group.group: outputs.before(session, group.outputs) for group in wave.opens}
@@ -184,9 +188,7 @@ class WaveRunner:
             return
         worst = [result for result in bad if result.family == kind]
         code = OUTPUT_MISSING if all(result.missing for result in worst) else worst[0].status
-        reason = "; ".join(_say(known, result) for result in worst[:3])
-        if len(worst) > 3:
-            reason += f"; and {len(worst) - 3} more"
+        reason = _say_all(known, worst)
         skipped = sum(1 for number in range(launch.batch + 1, len(wave.batches) + 1))
         if skipped:
             reason += f"; {skipped} later batches were not launched"
@@ -263,6 +265,10 @@ def affordable(known: WaveView, retries: int, recoveries: int) -> str:
     return ""
 
 
+def _opened(wave: Wave) -> list[Artifact]:
+    return [artifact for group in wave.opens for artifact in group.outputs]
+
+
 def _member_name(program: Program, wave: Wave, member: int) -> str:
     each = wave.members[member]
     state = program.steps[each.step].state
@@ -280,10 +286,27 @@ def _by_member(row: JobRow, launch: LaunchView) -> dict[int, TaskRow | None]:
     return dict.fromkeys(launch.members)
 
 
-def _say(known: WaveView, result: MemberResult) -> str:
+def _say_all(known: WaveView, bad: list[MemberResult]) -> str:
+    """Tell how members ended, the first few of them; what an engine says of the whole job, once."""
+    whole = {result.reason for result in bad if not result.missing}
+    alone = len(known.states) == 1
+    reason = "; ".join(_say(known, result, alone) for result in bad[:3])
+    if len(bad) > 3:
+        reason += f"; and {len(bad) - 3} more"
+    if not alone and any(not result.exit_code and not result.missing for result in bad):
+        reason += "".join(f": {text}" for text in sorted(whole) if text)
+    return reason
+
+
+def _say(known: WaveView, result: MemberResult, alone: bool) -> str:
     text = f"{known.states[result.member]} ended {result.status}"
     if result.exit_code:
         text += f" with exit code {result.exit_code}"
-    if not result.reason:
+        if result.exit_code == NOT_FOUND:
+            text += " (command not found)"
+    if result.missing:
+        return f"{text} {result.reason}"
+    plain = f"exited with code {result.exit_code}"
+    if not alone or not result.reason or result.reason.endswith(plain):
         return text
-    return f"{text} {result.reason}" if result.missing else f"{text}: {result.reason}"
+    return f"{text}: {result.reason}"

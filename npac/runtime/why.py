@@ -20,7 +20,7 @@ def why(view: RunView, wave: str = "") -> str:
     said.append(f"{done} waves have succeeded" + (f"; it was last at {view.node}." if view.node else "."))
     current = view.waves.get(view.node)
     if current is not None and view.state != SUCCEEDED:
-        said.append(_evidence(current))
+        said.append(_evidence(current, view.reason))
     if view.dark:
         said.append(f"The engine does not answer: {_sentence(view.dark)}")
     if view.detached:
@@ -50,7 +50,7 @@ def _find(view: RunView, wave: str) -> WaveView:
 
 def _wave(view: RunView, wave: WaveView) -> str:
     last = wave.last
-    verb = "is running" if wave.state == RUNNING else f"has {wave.state}"
+    verb = {RUNNING: "is running", CANCELLED: "was cancelled"}.get(wave.word, f"has {wave.word}")
     said = [f"Wave {wave.number} ({wave.node}) {verb} in attempt {last.number}.", _evidence(wave)]
     earlier = [a for a in wave.attempts[:-1] if a.reason]
     if earlier:
@@ -65,11 +65,14 @@ def _wave(view: RunView, wave: WaveView) -> str:
     return " ".join(part for part in said if part)
 
 
-def _evidence(wave: WaveView) -> str:
+def _evidence(wave: WaveView, told: str = "") -> str:
+    """Give what the log holds about a wave's last attempt; a reason that was ``told`` already is left out."""
     last = wave.last
     said = []
     if last.reason:
-        said.append(_sentence(f"Attempt {last.number} of {wave.label} failed ({last.code}): {last.reason}"))
+        reason = "" if last.reason in told else f": {last.reason}"
+        word = "was cancelled" if wave.word == CANCELLED else f"failed ({last.code})"
+        said.append(_sentence(f"Attempt {last.number} of {wave.label} {word}{reason}"))
     for launch in last.launches.values():
         if launch.ended and all(result.ok for result in launch.results):
             continue

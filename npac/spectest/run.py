@@ -91,7 +91,7 @@ def _run(walker: Walker, case: Case) -> CaseResult:
     except Undecided as error:
         failures = _undecided(case, error)
     except NpacError as error:
-        return CaseResult(case, ERROR, error=str(error), seconds=time.perf_counter() - start)
+        return CaseResult(case, ERROR, error=error.in_one_line(), seconds=time.perf_counter() - start)
     outcome = FAILED if failures else PASSED
     return CaseResult(case, outcome, tuple(failures), seconds=time.perf_counter() - start)
 

@@ -13,7 +13,7 @@ GOOD = (
     + """\
 config:
   word: hello
-  decision_uri: "s3://b/{{run.id}}/decision.json"
+  decision_uri: "s3://bbb/{{run.id}}/decision.json"
 states:
   greet: {run: {argv: [echo, "{{config.word}}"]}, next: refine}
   refine: {sequence: [judge], loop: {max: 3, until: promote_checkpoint}, next: done}

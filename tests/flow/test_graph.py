@@ -105,10 +105,10 @@ def test_no_graph_where_states_contain_or_follow_themselves() -> None:
 def test_uses_and_definitions_of_points() -> None:
     flow = flow_of(
         "  g: {sequence: [a, b], loop: {max: 2, until: promote_checkpoint}, "
-        'outputs: [{uri: "s3://b/{{run.id}}/g"}], next: t}\n'
-        '  a: {run: {shell: "echo {{loop.g}}"}, outputs: [{uri: "s3://b/{{run.id}}/{{loop.g}}"}]}\n'
+        'outputs: [{uri: "s3://bbb/{{run.id}}/g"}], next: t}\n'
+        '  a: {run: {shell: "echo {{loop.g}}"}, outputs: [{uri: "s3://bbb/{{run.id}}/{{loop.g}}"}]}\n'
         '  b: {run: {shell: "echo {{state.a.uri}} {{run.id}}"}, writesDecision: true, '
-        'outputs: [{uri: "s3://b/{{run.id}}/d", schema: decision}]}\n'
+        'outputs: [{uri: "s3://bbb/{{run.id}}/d", schema: decision}]}\n'
         "  t: {terminal: true}\n"
     )
     graph = flow.graph

@@ -79,10 +79,10 @@ def test_tokens_of_loops_and_states_are_holes_that_the_step_holds() -> None:
 config: {}
 states:
   g: {sequence: [b, a], loop: {max: 2}, terminal: true}
-  b: {run: {shell: b}, outputs: [{uri: "s3://x/{{run.id}}/1"}, {uri: "s3://x/{{run.id}}/2"}]}
+  b: {run: {shell: b}, outputs: [{uri: "s3://xxx/{{run.id}}/1"}, {uri: "s3://xxx/{{run.id}}/2"}]}
   a:
     run: {shell: "{{state.b.uri}} {{state.b.output_2}}"}
-    trigger: {uri: "s3://t/{{loop.g}}"}
+    trigger: {uri: "s3://ttt/{{loop.g}}"}
 """
     )
     assert step.shell == concat((Hole("state.b.1"), " ", Hole("state.b.2")))
@@ -213,7 +213,7 @@ states:
   a:
     run: {{shell: "{{{{config.counted}}}}"}}
     params: {{counted: "{{{{loop.g}}}}"}}
-    trigger: {{uri: s3://t/x, minObjects: {number}}}
+    trigger: {{uri: s3://ttt/x, minObjects: {number}}}
 """
     )
     found = [item.code.name for item in unit.findings if item.severity is Severity.ERROR]

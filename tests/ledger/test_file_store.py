@@ -12,7 +12,7 @@ import pytest
 
 from npac.ledger.canonical import canonical_bytes
 from npac.ledger.ports import Observation, StoreChanged, StoreError
-from npac.ledger.stores import store_for
+from npac.ledger.stores import demand_usable, store_for
 from npac.ledger.stores.file import FileStore, path_of
 
 STORE = FileStore()
@@ -201,7 +201,10 @@ def test_reading_refuses_what_is_not_the_observed_file(tmp_path: Path) -> None:
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns + 1000))
     with pytest.raises(StoreChanged, match="has changed") as caught:
         STORE.read(uri(path), seen)
-    assert str(seen.identity["mtime_ns"]) in str(caught.value)
+    nanoseconds = int(seen.identity["mtime_ns"])
+    before, after = (f".{(nanoseconds + more) % 10**9:09d}Z" for more in (0, 1000))
+    assert before in str(caught.value) and after in str(caught.value)
+    assert "{" not in str(caught.value), "said in words"
     path.unlink()
     with pytest.raises(StoreChanged, match="is missing"):
         STORE.read(uri(path), seen)
@@ -293,3 +296,27 @@ def test_a_socket_in_a_directory_is_passed_over(tmp_path: Path, monkeypatch: pyt
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("s")
         assert observed(tmp_path, "directory").identity["count"] == 0
+
+
+def test_folders_for_artifacts_are_made_and_what_cannot_be_is_said(tmp_path: Path) -> None:
+    STORE.make_room(uri(tmp_path / "a" / "b" / "models") + "/")
+    assert (tmp_path / "a" / "b").is_dir() and not (tmp_path / "a" / "b" / "models").exists()
+    STORE.make_room(uri(tmp_path / "a" / "b" / "file"))
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="could not be made") as caught:
+        STORE.make_room(uri(tmp_path / "file" / "x" / "y"))
+    assert caught.value.permanent and "A file stands where" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "bad", ["file://host/a", "file:///a%zz", "file:///", "gs://b/k", "no uri", "s3://-/k"]
+)
+def test_a_uri_that_can_never_be_looked_at_is_a_permanent_fault(bad: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        demand_usable(bad)
+    assert caught.value.permanent and caught.value.remedy
+
+
+@pytest.mark.parametrize("good", ["file:///a/b", "file://localhost/a", "s3://bucket-1/k"])
+def test_a_uri_that_may_be_looked_at_is_let_through(good: str) -> None:
+    assert demand_usable(good) is None

@@ -268,7 +268,7 @@ def test_a_listing_that_is_not_whole_is_an_error(endpoint: Endpoint, pages: list
 def test_without_boto3_the_extra_is_named(python: Callable[..., subprocess.Popen[str]]) -> None:
     program = """
 import sys
-sys.modules["boto3"] = None
+sys.modules["boto3"] = sys.modules["botocore"] = sys.modules["botocore.exceptions"] = None
 from npac.ledger.ports import StoreError
 from npac.ledger.stores import store_for
 store = store_for("s3://bucket-1/k")
@@ -281,7 +281,9 @@ for act in (lambda u: store.observe(u, "file"), store.read, lambda u: list(store
     out, err = python(program).communicate(timeout=60)
     assert err == ""
     assert len(out.splitlines()) == 3
-    assert all("boto3, which is not installed" in x and "install npac[s3]" in x for x in out.splitlines())
+    assert all(
+        "boto3, which is not installed" in x and "pip install 'npac[s3]'" in x for x in out.splitlines()
+    )
 
 
 def test_nothing_heavy_is_imported_before_it_is_used(python: Callable[..., subprocess.Popen[str]]) -> None:
@@ -295,3 +297,16 @@ print([name for name in heavy if name in sys.modules])
 """
     out, err = python(program).communicate(timeout=60)
     assert (out.strip(), err) == ("[]", "")
+
+
+def test_an_impossible_bucket_name_is_a_permanent_fault_and_a_failing_store_is_not(
+    endpoint: Endpoint,
+) -> None:
+    endpoint.answers("GET", fault(400, "InvalidBucketName"))
+    with pytest.raises(StoreError, match="no bucket can have that name") as caught:
+        list(store_for("s3://Bucket_1/k").list("s3://Bucket_1/k"))
+    assert caught.value.permanent and len(endpoint.asked) == 1
+    endpoint.answers("GET", fault(500, "InternalError"))
+    with pytest.raises(StoreError) as caught:
+        list(store_for("s3://bucket-1/k").list("s3://bucket-1/k"))
+    assert not caught.value.permanent

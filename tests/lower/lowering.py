@@ -12,7 +12,7 @@ HEAD = """\
 apiVersion: npa.workflow/v0.0.1
 kind: Workflow
 metadata: {name: shape}
-config: {decision_uri: "s3://b/{{run.id}}/decision.json", "on": true, "off": false}
+config: {decision_uri: "s3://bbb/{{run.id}}/decision.json", "on": true, "off": false}
 """
 
 

@@ -70,7 +70,7 @@ class _Maker:
             "beta": "{{config.alpha}}/{{run.id}}",
             "gamma": "{{run.prefix}}",
             "zone": "west",
-            "decision_uri": "s3://b/{{run.id}}/decision.json",
+            "decision_uri": "s3://bbb/{{run.id}}/decision.json",
             "two": 2,
             "yes": self.choice(("text", True, "false", 1)),
             "no": self.choice((False, None, 0, "")),
@@ -218,7 +218,7 @@ class _Maker:
             counters = [token for token in sorted(known) if token.startswith("loop.")]
             token = self.choice(counters if counters and self.chance(70) else sorted(known))
             tail = f"{{{{{token}}}}}" + self.choice(("", "/", ".json"))
-        return f"s3://b/{{{{run.id}}}}/{name}/{number}/{tail}"
+        return f"s3://bbb/{{{{run.id}}}}/{name}/{number}/{tail}"
 
     def group_outputs(self, state: _State, known: frozenset[str]) -> None:
         if state.outputs:
@@ -252,9 +252,9 @@ class _Maker:
         if outputs:
             data["outputs"] = outputs
         if self.chance(20):
-            data["inputs"] = [{"uri": f"s3://in/{self.text(known, most=2)}"}]
+            data["inputs"] = [{"uri": f"s3://inn/{self.text(known, most=2)}"}]
         if self.chance(12):
-            data["trigger"] = {"uri": f"s3://t/{self.text(known, most=2)}", "minObjects": self.upto(1, 2)}
+            data["trigger"] = {"uri": f"s3://ttt/{self.text(known, most=2)}", "minObjects": self.upto(1, 2)}
         if self.chance(20):
             data["resources"] = "other"
         if loops and self.chance(15):

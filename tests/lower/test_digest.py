@@ -19,7 +19,7 @@ metadata:
 config:
   alpha: one
   beta: two
-  decision_uri: "s3://b/{{run.id}}/decision.json"
+  decision_uri: "s3://bbb/{{run.id}}/decision.json"
 resources:
   small: {cloud: kubernetes, cpus: 4, memory: 16Gi}
   large: {cloud: kubernetes, cpus: 8, memory: 64Gi}
@@ -27,9 +27,9 @@ states:
   first:
     run: {shell: "echo {{config.alpha}}"}
     resources: small
-    inputs: [{uri: "s3://b/in", schema: raw.v1}]
-    outputs: [{uri: "s3://b/{{run.id}}/first/", schema: data.v1, kind: directory}]
-    trigger: {uri: "s3://b/go", maxPolls: 3}
+    inputs: [{uri: "s3://bbb/in", schema: raw.v1}]
+    outputs: [{uri: "s3://bbb/{{run.id}}/first/", schema: data.v1, kind: directory}]
+    trigger: {uri: "s3://bbb/go", maxPolls: 3}
     next: refine
   refine:
     sequence: [train, judge]
@@ -113,12 +113,12 @@ OTHER = {
     "resource-value": changed(("cpus: 4", "cpus: 5")),
     "resource-type": changed(("cpus: 4", 'cpus: "4"')),
     "profile": changed(("resources: small", "resources: large")),
-    "input": changed(("s3://b/in", "s3://b/ins")),
+    "input": changed(("s3://bbb/in", "s3://bbb/ins")),
     "input-label": changed(("raw.v1", "raw.v2")),
     "output": changed(("/first/", "/1st/")),
     "output-label": changed(("data.v1", "data.v2")),
     "output-kind": changed((", kind: directory", "")),
-    "trigger": changed(("s3://b/go", "s3://b/went")),
+    "trigger": changed(("s3://bbb/go", "s3://bbb/went")),
     "trigger-number": changed(("maxPolls: 3", "maxPolls: 4")),
     "loop-max": changed(("max: 3,", "max: 4,")),
     "until": changed(("until: promote_checkpoint", "until: loop_back")),

@@ -81,38 +81,38 @@ def test_until_says_which_edge_leaves(until: str) -> None:
     [
         # the first output whose label speaks of a decision, whatever config says
         (
-            '  a: {run: {shell: a}, outputs: [{uri: "s3://b/{{run.id}}/x"}, '
-            '{uri: "s3://b/{{run.id}}/y", schema: My.DECISION.v1}], '
+            '  a: {run: {shell: a}, outputs: [{uri: "s3://bbb/{{run.id}}/x"}, '
+            '{uri: "s3://bbb/{{run.id}}/y", schema: My.DECISION.v1}], '
             "transitions: [{when: loop_back, goto: t}], next: t}\n  t: {terminal: true}\n",
             "a@transitions",
-            concat(("s3://b/", RUN_ID, "/y")),
+            concat(("s3://bbb/", RUN_ID, "/y")),
         ),
         # else the state's own overlay of decision_uri
         (
-            '  a: {run: {shell: a}, params: {decision_uri: "s3://o/{{loop.a}}"}, loop: {max: 2}, '
+            '  a: {run: {shell: a}, params: {decision_uri: "s3://ooo/{{loop.a}}"}, loop: {max: 2}, '
             "transitions: [{when: loop_back, goto: t}], next: t}\n  t: {terminal: true}\n",
             "a@transitions",
-            "s3://o/2",
+            "s3://ooo/2",
         ),
         # else config.decision_uri
         (
             "  a: {transitions: [{when: loop_back, goto: t}], next: t}\n  t: {terminal: true}\n",
             "a@transitions",
-            concat(("s3://b/", RUN_ID, "/decision.json")),
+            concat(("s3://bbb/", RUN_ID, "/decision.json")),
         ),
         # a loop reads that of its body's last direct writer
         (
             "  g: {sequence: [a, b, h], loop: {max: 1, until: loop_back}, next: t}\n"
             "  a: {run: {shell: a}, writesDecision: true, "
-            'outputs: [{uri: "s3://a/{{run.id}}", schema: decision}]}\n'
+            'outputs: [{uri: "s3://aaa/{{run.id}}", schema: decision}]}\n'
             "  b: {run: {shell: b}, writesDecision: true, "
-            'outputs: [{uri: "s3://w/{{loop.g}}", schema: decision}]}\n'
+            'outputs: [{uri: "s3://www/{{loop.g}}", schema: decision}]}\n'
             "  h: {sequence: [c]}\n"
             "  c: {run: {shell: c}, writesDecision: true, "
-            'outputs: [{uri: "s3://c/{{run.id}}", schema: decision}]}\n'
+            'outputs: [{uri: "s3://ccc/{{run.id}}", schema: decision}]}\n'
             "  t: {terminal: true}\n",
             "g[1]@until",
-            "s3://w/1",
+            "s3://www/1",
         ),
     ],
     ids=["label", "params", "config", "last-direct-writer"],
@@ -127,14 +127,14 @@ def test_a_decision_read_elsewhere_than_any_output_has_its_counters() -> None:
   l: {{run: {{shell: l}}, loop: {{max: 2, until: loop_back}}, {WRITER}, next: a}}
   a:
     run: {{shell: a}}
-    params: {{decision_uri: "s3://o/{{{{loop.l}}}}"}}
+    params: {{decision_uri: "s3://ooo/{{{{loop.l}}}}"}}
     transitions: [{{when: loop_back, goto: t}}]
     next: t
   t: {{terminal: true}}
 """
     )
     assert verify(program) == []
-    assert {item.uri for item in program.gates() if item.state == "a"} == {"s3://o/1", "s3://o/2"}
+    assert {item.uri for item in program.gates() if item.state == "a"} == {"s3://ooo/1", "s3://ooo/2"}
     # the step itself does not hold the place
     assert [step.state for step in program.steps] == ["l", "a"]
 
@@ -167,7 +167,7 @@ def test_gates_name_all_that_may_have_written_their_decision() -> None:
   d:
     run: {{shell: d}}
     writesDecision: true
-    outputs: [{{uri: "s3://d/{{{{loop.g}}}}", schema: decision}}]
+    outputs: [{{uri: "s3://ddd/{{{{loop.g}}}}", schema: decision}}]
   r: {{transitions: [{{when: promote_checkpoint, goto: p}}], next: t}}
   p: {{parallel: [x, y], next: q}}
   x: {{run: {{shell: x}}, {WRITER}}}

@@ -53,7 +53,7 @@ def test_other_live_values_are_told_apart_by_eight_hex() -> None:
 
 
 def artifact(text: str, kind: str = "file") -> Artifact:
-    return Artifact(concat(("s3://b/", RUN_ID, f"/{text}")), "", kind, "")
+    return Artifact(concat(("s3://bbb/", RUN_ID, f"/{text}")), "", kind, "")
 
 
 def test_groups_outputs_open_and_are_checked_around_their_members() -> None:
@@ -61,16 +61,16 @@ def test_groups_outputs_open_and_are_checked_around_their_members() -> None:
         f"""\
   outer:
     sequence: [inner, last]
-    outputs: [{{uri: "s3://b/{{{{run.id}}}}/outer/"}}]
+    outputs: [{{uri: "s3://bbb/{{{{run.id}}}}/outer/"}}]
     next: side
   inner:
     sequence: [a, b]
     loop: {{max: 2, until: promote_checkpoint}}
-    outputs: [{{uri: "s3://b/{{{{run.id}}}}/inner"}}]
+    outputs: [{{uri: "s3://bbb/{{{{run.id}}}}/inner"}}]
   a: {{run: {{shell: a}}}}
   b: {{run: {{shell: b}}, {WRITER}}}
   last: {{run: {{shell: "echo {{{{state.inner.uri}}}}"}}}}
-  side: {{parallel: [x, y], outputs: [{{uri: "s3://b/{{{{run.id}}}}/side"}}], next: t}}
+  side: {{parallel: [x, y], outputs: [{{uri: "s3://bbb/{{{{run.id}}}}/side"}}], next: t}}
   x: {{run: {{shell: x}}}}
   y: {{run: {{shell: y}}}}
   t: {{terminal: true}}
@@ -85,7 +85,7 @@ def test_groups_outputs_open_and_are_checked_around_their_members() -> None:
     assert gate(program, "outer/inner[2]@until").checks == (inner,)
     last = wave(program, "outer/last")
     assert (last.opens, last.checks) == ((), ())
-    assert program.steps[last.members[0].step].shell == concat(("echo s3://b/", RUN_ID, "/inner"))
+    assert program.steps[last.members[0].step].shell == concat(("echo s3://bbb/", RUN_ID, "/inner"))
     side = wave(program, "side")
     assert side.checks == (outer,)
     assert side.outputs == (artifact("side"),)
@@ -95,7 +95,7 @@ def test_groups_outputs_open_and_are_checked_around_their_members() -> None:
 def test_a_group_opens_with_its_first_wave_also_behind_a_gate() -> None:
     program = lower(
         """\
-  g: {sequence: [idle, a], outputs: [{uri: "s3://b/{{run.id}}/g"}], terminal: true}
+  g: {sequence: [idle, a], outputs: [{uri: "s3://bbb/{{run.id}}/g"}], terminal: true}
   idle: {sequence: [r], loop: {max: 2, until: promote_checkpoint}}
   r: {transitions: [{when: loop_back, goto: idle}]}
   a: {run: {shell: a}}
@@ -110,7 +110,7 @@ def test_a_group_opens_with_its_first_wave_also_behind_a_gate() -> None:
 def test_the_end_checks_what_ended_last() -> None:
     program = lower(
         """\
-  g: {sequence: [a], outputs: [{uri: "s3://b/{{run.id}}/g"}], terminal: true}
+  g: {sequence: [a], outputs: [{uri: "s3://bbb/{{run.id}}/g"}], terminal: true}
   a: {run: {shell: a}}
 """
     )
@@ -123,7 +123,7 @@ def test_nodes_that_check_other_groups_are_not_one() -> None:
     program = lower(
         f"""\
   a: {{run: {{shell: a}}, {WRITER}, transitions: [{{when: loop_back, goto: g}}], next: t}}
-  g: {{sequence: [b], outputs: [{{uri: "s3://b/{{{{run.id}}}}/g"}}], next: t}}
+  g: {{sequence: [b], outputs: [{{uri: "s3://bbb/{{{{run.id}}}}/g"}}], next: t}}
   b: {{run: {{shell: b}}}}
   t: {{run: {{shell: t}}, terminal: true}}
 """
@@ -163,8 +163,8 @@ def test_triggers_of_all_members_stand_at_their_wave() -> None:
         """\
   l: {sequence: [g], loop: {max: 2}, next: t}
   g: {parallel: [x, y]}
-  x: {run: {shell: x}, trigger: {uri: "s3://t/{{run.id}}/{{loop.l}}/"}}
-  y: {run: {shell: y}, trigger: {uri: s3://t/y, pollSeconds: 5, maxPolls: 7, minObjects: "2"}}
+  x: {run: {shell: x}, trigger: {uri: "s3://ttt/{{run.id}}/{{loop.l}}/"}}
+  y: {run: {shell: y}, trigger: {uri: s3://ttt/y, pollSeconds: 5, maxPolls: 7, minObjects: "2"}}
   t: {terminal: true}
 """
     )
@@ -172,16 +172,16 @@ def test_triggers_of_all_members_stand_at_their_wave() -> None:
     first, last = second.triggers
     assert (first.state, first.poll_seconds, first.max_polls, first.min_objects) == ("x", 30, 0, 1)
     assert (last.state, last.poll_seconds, last.max_polls, last.min_objects) == ("y", 5, 7, 2)
-    assert first.uri == concat(("s3://t/", RUN_ID, "/2/"))
+    assert first.uri == concat(("s3://ttt/", RUN_ID, "/2/"))
 
 
 def test_a_trigger_is_no_part_of_its_step() -> None:
     program = lower(
         """\
-  l: {run: {shell: l}, loop: {max: 3}, trigger: {uri: "s3://t/{{loop.l}}"}, terminal: true}
+  l: {run: {shell: l}, loop: {max: 3}, trigger: {uri: "s3://ttt/{{loop.l}}"}, terminal: true}
 """
     )
-    assert [item.triggers[0].uri for item in program.waves()] == ["s3://t/1", "s3://t/2", "s3://t/3"]
+    assert [item.triggers[0].uri for item in program.waves()] == ["s3://ttt/1", "s3://ttt/2", "s3://ttt/3"]
     assert len(program.steps) == 1
 
 
@@ -218,7 +218,7 @@ def test_a_members_texts_do_not_see_its_siblings() -> None:
     unit = run(
         """\
   g: {parallel: [x, y], next: t}
-  x: {run: {shell: x}, outputs: [{uri: "s3://b/{{run.id}}/x"}]}
+  x: {run: {shell: x}, outputs: [{uri: "s3://bbb/{{run.id}}/x"}]}
   y: {run: {shell: "echo {{state.x.uri}}"}}
   t: {terminal: true}
 """

@@ -123,7 +123,7 @@ def test_many_iterations_with_decisions_of_their_own_take_linear_time() -> None:
     run: {shell: l}
     loop: {max: 10000, until: promote_checkpoint}
     writesDecision: true
-    outputs: [{uri: "s3://b/{{run.id}}/{{loop.l}}", schema: decision}]
+    outputs: [{uri: "s3://bbb/{{run.id}}/{{loop.l}}", schema: decision}]
     terminal: true
 """
     )
@@ -145,7 +145,7 @@ def test_a_deep_nest_of_sequences_is_lowered_without_recursion() -> None:
 def test_loops_without_work_come_to_an_end() -> None:
     def empty(bound: int) -> str:
         return f"""\
-  g: {{sequence: [r], loop: {{max: {bound}}}, outputs: [{{uri: "s3://b/{{{{run.id}}}}/g"}}], next: t}}
+  g: {{sequence: [r], loop: {{max: {bound}}}, outputs: [{{uri: "s3://bbb/{{{{run.id}}}}/g"}}], next: t}}
   r: {{transitions: [{{when: loop_back, goto: g}}]}}
   t: {{run: {{shell: t}}, terminal: true}}
 """

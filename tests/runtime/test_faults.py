@@ -10,6 +10,7 @@ import pytest
 
 from npac.ir.errors import LinkError
 from npac.ir.linking import LinkRecord
+from npac.ir.program import End, Program, Trigger
 from npac.launch.ports import FAILED, FAILED_CONTROLLER, EngineError
 from npac.ledger.ports import StoreError
 from npac.ledger.stores import store_for
@@ -17,7 +18,7 @@ from npac.runtime import api
 from npac.runtime.api import RunOptions
 from npac.runtime.signals import NoInterrupts
 from tests.runtime.faults import FaultyEngine
-from tests.runtime.programs import Watcher, chain, gate_loop, renderer, step
+from tests.runtime.programs import Watcher, chain, gate_loop, parallel, renderer, step
 
 
 def fails(*plan):
@@ -329,6 +330,46 @@ def test_a_store_that_hiccups_is_asked_again(bench):
     watcher = Watcher()
     assert run_with_stores(bench, Hiccup(), watcher).state == "succeeded"
     assert sum("slow down" in line for line in watcher.lines) == 2
+
+
+@pytest.mark.parametrize("uri", ["file://elsewhere/a/b", "gs://bucket/a", "s3://-/a"])
+def test_a_uri_that_no_store_can_ever_look_at_is_not_asked_for_again(bench, uri):
+    watcher = Watcher()
+    result = bench.start(chain(step("train", bench.count("train"), [uri])), progress=watcher)
+    assert (result.state, result.exit_code) == ("failed", 1)
+    assert "trying again" not in "".join(watcher.lines)
+    assert bench.trace() == [] and bench.events("wave-started") == []
+
+
+@pytest.mark.parametrize("uri", ["file://elsewhere/a/", "gs://bucket/a/"])
+def test_a_trigger_that_can_never_be_listed_blocks_at_once(bench, uri):
+    waits = chain(step("train", bench.count("train")))
+    wave = replace(waits.nodes[0], triggers=(Trigger("train", uri, poll_seconds=60),))
+    result = bench.start(replace(waits, nodes=(wave, *waits.nodes[1:])))
+    assert (result.state, bench.view().code) == ("blocked", "STORE_UNUSABLE")
+    assert bench.trace() == []
+
+
+def test_a_retry_after_a_folder_could_not_be_made_grants_one_attempt_and_no_more(bench):
+    (bench.work / "deep").touch()
+    line = f"{bench.count('train')}; exit 1"
+    bench.start(chain(step("train", line, [bench.uri("deep/a/b")])))
+    assert bench.view().code == "OUTPUT_FOLDER"
+    (bench.work / "deep").unlink()
+    api.request_retry(bench.ledgers().open("run"))
+    assert bench.resume().state == "failed"
+    assert bench.trace() == ["train"]
+    assert (bench.work / "deep" / "a").is_dir() and not bench.view().retry
+
+
+def test_members_that_failed_are_told_once_each(bench):
+    steps = (step("a", "exit 127"), step("b", "exit 3"), step("c", "true"))
+    result = bench.start(
+        Program("group", "all", steps, (parallel(1, "all", [0, 1, 2], 3, "end"), End("end")))
+    )
+    assert result.reason == (
+        "all: a ended FAILED with exit code 127 (command not found); b ended FAILED with exit code 3"
+    )
 
 
 def test_documents_that_cannot_be_made_fail_before_there_is_an_intent(bench):

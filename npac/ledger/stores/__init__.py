@@ -24,7 +24,26 @@ def store_for(uri: str) -> Store:
     raise StoreError(
         f"{uri!r} is in no store that npac can read",
         remedy="Use a URI that begins with file:/// or s3://.",
+        permanent=True,
     )
+
+
+def demand_usable(uri: str) -> None:
+    """Refuse a URI that no store of this installation could ever read, without asking any store.
+
+    Raises a permanent :class:`StoreError`: an unknown scheme, a URI that names no file or object,
+    or a scheme whose package is not installed.
+    """
+    store_for(uri)
+    if uri.startswith("file://"):
+        from npac.ledger.stores.file import path_of
+
+        path_of(uri)
+        return
+    from npac.ledger.stores.s3 import demand_boto3, split
+
+    split(uri)
+    demand_boto3()
 
 
 @lru_cache(maxsize=4)

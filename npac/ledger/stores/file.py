@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from npac.ledger.ports import ObjectInfo, Observation, StoreChanged, StoreError
-from npac.ledger.stores.identity import directory
+from npac.ledger.stores.identity import directory, in_words
 
 _PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _RIGHTS = "Give your user access to it and to all folders above, then try again."
@@ -31,20 +31,24 @@ def path_of(uri: str) -> str:
     scheme, separator, rest = uri.partition("://")
     host, slash, tail = rest.partition("/")
     if scheme != "file" or not separator or not slash:
-        raise StoreError(f"{uri!r} is not a file URI", remedy="Write file:///absolute/path.")
+        raise StoreError(f"{uri!r} is not a file URI", remedy="Write file:///absolute/path.", permanent=True)
     if host not in ("", "localhost"):
         raise StoreError(
             f"{uri!r} names the host {host!r}, and only files of this machine can be read",
             remedy="Write file:///absolute/path, with three slashes.",
+            permanent=True,
         )
     if _PERCENT.search(tail) or "?" in tail or "#" in tail:
         raise StoreError(
             f"{uri!r} holds a '%', '?' or '#' that stands for itself",
             remedy="Write %25, %3F or %23 for these characters.",
+            permanent=True,
         )
     path = os.fsdecode(b"/" + unquote_to_bytes(tail))
     if "\0" in path or not path.strip("/"):
-        raise StoreError(f"{uri!r} names no file or folder", remedy="Write file:///absolute/path.")
+        raise StoreError(
+            f"{uri!r} names no file or folder", remedy="Write file:///absolute/path.", permanent=True
+        )
     return path
 
 
@@ -74,6 +78,21 @@ class FileStore:
             return None
         _demand_regular(state, uri)
         return Observation(uri, _identity(state, path), state.st_size, empty=state.st_size == 0)
+
+    def make_room(self, uri: str) -> None:
+        """Make the folder that holds the file or directory, and all above it that lack."""
+        folder = os.path.dirname(path_of(uri).rstrip("/"))
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            remedy = _RIGHTS
+            if isinstance(error, FileExistsError | NotADirectoryError):
+                remedy = "A file stands where a folder must be; move it, or write elsewhere."
+            raise StoreError(
+                f"the folder {folder} for {uri} could not be made: {error.strerror or error}",
+                remedy=remedy,
+                permanent=True,
+            ) from error
 
     def read(self, uri: str, expected: Observation | None = None, *, limit: int = 1 << 20) -> bytes:
         """Read a file of at most ``limit`` bytes; see :class:`~npac.ledger.ports.Store`.
@@ -205,14 +224,14 @@ def _absent(uri: str, expected: Observation | None) -> Exception:
     if expected is None:
         return FileNotFoundError(f"there is no file at {uri}")
     return StoreChanged(
-        f"{uri} is missing; it was seen as {dict(expected.identity)}",
+        f"{uri} is missing; it was seen with {in_words(expected.identity)}",
         remedy="Put the very same file back, or run again what writes it.",
     )
 
 
 def _changed(uri: str, before: Any, after: Any) -> StoreChanged:
     return StoreChanged(
-        f"{uri} has changed: it was seen as {dict(before)} and is now {dict(after)}",
+        f"{uri} has changed: it was seen with {in_words(before)} and has now {in_words(after)}",
         remedy="Run again what writes it, and let nothing else write there.",
     )
 

@@ -7,6 +7,7 @@ taken as it stands, without decoding.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -32,7 +33,7 @@ def split(uri: str) -> tuple[str, str]:
     scheme, separator, rest = uri.partition("://")
     bucket, _, key = rest.partition("/")
     if scheme != "s3" or not separator or not _BUCKET.fullmatch(bucket):
-        raise StoreError(f"{uri!r} does not name a bucket", remedy="Write s3://bucket/key.")
+        raise StoreError(f"{uri!r} does not name a bucket", remedy="Write s3://bucket/key.", permanent=True)
     return bucket, key
 
 
@@ -74,6 +75,10 @@ class S3Store:
             raise failed(error, f"look at {uri}", bucket) from error
         identity = _identity(head)
         return Observation(uri, identity, identity["size"], empty=identity["size"] == 0)
+
+    def make_room(self, uri: str) -> None:
+        """Do nothing: keys need no folders.  Raises :class:`StoreError` for a URI that names no bucket."""
+        split(uri)
 
     def read(self, uri: str, expected: Observation | None = None, *, limit: int = 1 << 20) -> bytes:
         """Read an object of at most ``limit`` bytes; see :class:`~npac.ledger.ports.Store`.
@@ -160,14 +165,24 @@ class S3Store:
             return self._made
 
 
+def demand_boto3() -> None:
+    """Refuse with :class:`StoreError` where the package that speaks to S3 is not installed."""
+    if importlib.util.find_spec("boto3") is None or importlib.util.find_spec("botocore") is None:
+        raise _no_boto3()
+
+
+def _no_boto3() -> StoreError:
+    return StoreError(
+        "s3:// needs boto3, which is not installed", remedy="pip install 'npac[s3]'", permanent=True
+    )
+
+
 def _make_client() -> Any:
     try:
         import boto3  # type: ignore[import-untyped, unused-ignore]
         from botocore.config import Config  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
-        raise StoreError(
-            f"s3:// needs boto3, which is not installed ({error})", remedy="install npac[s3]"
-        ) from error
+        raise _no_boto3() from error
     config = Config(
         connect_timeout=CONNECT_SECONDS,
         read_timeout=READ_SECONDS,
@@ -191,8 +206,14 @@ def _make_client() -> Any:
 
 def _faults() -> tuple[type[Exception], ...]:
     """Give the exceptions by which boto3 says that a request did not work."""
-    from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped, unused-ignore]
-
+    try:
+        from botocore.exceptions import (  # type: ignore[import-untyped, unused-ignore]
+            BotoCoreError,
+            ClientError,
+        )
+    except ImportError:
+        # Without it no request was ever made; what is under way is the refusal that says so.
+        return (OSError,)
     return (ClientError, BotoCoreError, OSError)
 
 
@@ -228,7 +249,9 @@ def _identity(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _demand_key(key: str, uri: str) -> None:
     if not key:
-        raise StoreError(f"{uri!r} names a whole bucket, not an object", remedy="Write s3://bucket/key.")
+        raise StoreError(
+            f"{uri!r} names a whole bucket, not an object", remedy="Write s3://bucket/key.", permanent=True
+        )
 
 
 def _bad_listing(uri: str, why: str) -> StoreError:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from npac.ledger.ports import StoreChanged, StoreError
+from npac.ledger.stores.identity import in_words
 
 _CREDENTIALS = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to credentials for it."
 _ENDPOINT = "Check AWS_ENDPOINT_URL and the network, then try again."
@@ -30,6 +31,9 @@ _BY_NAME: dict[str, tuple[str, str]] = {
     "ParamValidationError": ("the URI is not valid", "Correct the bucket and key in the URI."),
 }
 
+_PERMANENT = frozenset({"ParamValidationError", "ProfileNotFound"})
+"""Faults of what was asked, or of how it was set up: the same request fails again."""
+
 
 def status_of(error: Exception) -> int:
     """Give the HTTP status of the answer that an error reports; 0 where there was no whole answer."""
@@ -51,14 +55,22 @@ def failed(error: Exception, doing: str, bucket: str) -> StoreError:
             reason, remedy = f"the store answered with status {status}", _ENDPOINT
         else:
             reason, remedy = "the store did not answer", _ENDPOINT
+    if _code_of(error) == "InvalidBucketName":
+        reason, remedy = "no bucket can have that name", "Correct the bucket's name in the URI."
     where = f" (bucket {bucket})" if bucket else ""
-    return StoreError(f"could not {doing}{where}: {reason}: {error}", remedy=remedy)
+    permanent = _code_of(error) == "InvalidBucketName" or type(error).__name__ in _PERMANENT
+    return StoreError(f"could not {doing}{where}: {reason}: {error}", remedy=remedy, permanent=permanent)
+
+
+def _code_of(error: Exception) -> str:
+    response = getattr(error, "response", None)
+    return str(response.get("Error", {}).get("Code", "")) if isinstance(response, Mapping) else ""
 
 
 def changed(uri: str, before: Mapping[str, Any], after: Mapping[str, Any] | None) -> StoreChanged:
     """Say that an object is no longer the one that was seen as ``before``."""
-    now = f"is now {dict(after)}" if after is not None else "is missing"
+    now = f"has now {in_words(after)}" if after is not None else "is missing"
     return StoreChanged(
-        f"{uri} has changed: it was seen as {dict(before)} and {now}",
+        f"{uri} has changed: it was seen with {in_words(before)} and {now}",
         remedy="Run again what writes it, and let nothing else write there.",
     )

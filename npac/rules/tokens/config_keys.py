@@ -9,7 +9,7 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Edit, Fix
 from npac.flow.config import KNOWN_KEYS, SWITCHES, bad_switch
 from npac.flow.flow import Flow
-from npac.ir.values import show
+from npac.flow.symbolic import written
 from npac.text.yaml_nodes import Map, Scalar
 
 _YAML11_WORDS = frozenset(["yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
@@ -47,7 +47,7 @@ def _own_keys(flow: Flow) -> Iterator[Diagnostic]:
             message = f"npac reads the config key {key} as text, and this is a {node.kind}"
             yield finding("wrong-type", message, node.span, "write text")
         elif key in SWITCHES and value is not None and (not isinstance(value, str) or bad_switch(value)):
-            message = f"the switch {key} is {show(value)!r:.80}"
+            message = f"the switch {key} is {written(value)!r:.80}"
             yield finding("bad-switch", message, node.span, "write true or false (1/0, yes/no, on/off)")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
+from npac.flow.graph import FlowGraph, Kind
 from npac.flow.passes import path_avoiding
 from npac.flow.symbolic import FlowUse
 
@@ -25,7 +26,7 @@ def _use(flow: Flow, use: FlowUse) -> Iterator[Diagnostic]:
     spec = flow.spec
     reader = flow.graph.work.get(use.reader, flow.graph.begin[use.reader])
     if spec.states[use.reader].sequence is not None:
-        reader = flow.graph.begin[use.reader]
+        reader = _opening(flow.graph, use.reader)
     related = (Related(f"{use.name!r} is defined here", spec.states[use.name].name.span),)
     if use.scope == "loop":
         begin = flow.graph.loop_begin.get(use.name)
@@ -46,6 +47,14 @@ def _use(flow: Flow, use: FlowUse) -> Iterator[Diagnostic]:
         return
     path = path_avoiding(flow.graph, reader, done)
     yield _early(flow, "state-not-run", f"the state {use.name!r} has not run", use, path, related)
+
+
+def _opening(graph: FlowGraph, group: str) -> int:
+    """Give the point at which a sequence opens: its own loop has begun there, its members have not run."""
+    at = graph.begin[group]
+    while graph.points[at].kind is not Kind.OPEN:
+        at = graph.points[at].successors[0]
+    return at
 
 
 def _early(
