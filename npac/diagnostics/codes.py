@@ -88,6 +88,7 @@ _TABLE = (
     ("NPA328", "needs-not-run", _W, "a needed state has not run on every path"),
     ("NPA329", "trigger-without-work", _E, "a trigger on a state that does no work"),
     ("NPA330", "too-many-nodes", _E, "the program has too many nodes"),
+    ("NPA331", "relative-script", _N, "a script is named by a relative path"),
     # 4: decisions
     ("NPA401", "no-decision-source", _E, "nothing says where a decision is read from"),
     ("NPA402", "decision-from-config", _W, "a loop's decision comes from no state of its body"),

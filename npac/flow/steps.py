@@ -11,7 +11,7 @@ from npac.catalog.model import Catalog, Tool
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.config import Config
-from npac.flow.symbolic import MAX_ARGUMENT, Evaluator, hole_names
+from npac.flow.symbolic import MAX_ARGUMENT, Evaluator, hole_names, token_name
 from npac.ir.values import Value
 from npac.syntax.ast import ArtifactDecl, Count, Spec, State, Text
 from npac.syntax.conditions import KeyRef, parse_count
@@ -306,7 +306,7 @@ def read_count(
     if value is not None and not isinstance(value, str):
         late: set[str] = set()
         hole_names(value, late)
-        on = "the run id" if "run.id" in late else " and ".join(sorted(late))
+        on = "the run id" if "run.id" in late else " and ".join(token_name(name) for name in sorted(late))
         message = f"{what} would depend on {on}, and a program's structure cannot"
         report.append(
             finding("late-structure", message, count.node.span, "give a number that is known beforehand")

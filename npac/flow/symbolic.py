@@ -59,6 +59,27 @@ def hole_names(value: Value, into: set[str]) -> None:
             hole_names(part, into)
 
 
+def written(value: Value) -> str:
+    """Give ``value`` for a message, each hole as the token that a spec's author would write."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Hole):
+        return f"{{{{{token_name(value.name)}}}}}"
+    if isinstance(value, Apply):
+        inner = value.value
+        named = token_name(inner.name) if isinstance(inner, Hole) else written(inner)
+        return f"{{{{{named} | {value.transform}}}}}"
+    return "".join(written(part) for part in value.parts)
+
+
+def token_name(hole: str) -> str:
+    """Give the token behind a hole's name: ``state.NAME.uri`` for ``state.NAME.1``, most as they are."""
+    if not hole.startswith("state."):
+        return hole
+    state, _, number = hole.rpartition(".")
+    return f"{state}.uri" if number == "1" else f"{state}.output_{number}"
+
+
 class Evaluator:
     """Evaluates the texts of one spec; findings are reported once a place."""
 

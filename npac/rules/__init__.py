@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
-from npac.rules.artifacts import uris
-from npac.rules.control import groups, loops, needs, reach, references, transitions, work
+from npac.rules.artifacts import places, uris
+from npac.rules.control import groups, loops, needs, reach, references, scripts, transitions, work
 from npac.rules.decisions import mode, sources, written
 from npac.rules.resources import images, nodes, profiles
 from npac.rules.secrets import plain_text
@@ -23,6 +23,7 @@ Rule = Callable[[Flow], Iterable[Diagnostic]]
 RULES: tuple[Rule, ...] = (
     references.check,
     work.check,
+    scripts.check,
     groups.check,
     loops.check,
     transitions.check,
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     profiles.check,
     nodes.check,
     images.check,
+    places.check,
     uris.check,
     plain_text.check,
     shell_values.check,

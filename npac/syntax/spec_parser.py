@@ -19,6 +19,8 @@ from npac.text.yaml_nodes import Map, Node, Scalar, Seq, parse_yaml
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u061c\u180e]")
 
+_KUBERNETES = re.compile(r"(?:[a-z0-9.-]+/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?")
+
 SECRET_HELP = (
     "name the environment variable in secrets: [...] "
     "and give its value by --secret-env when the run is started"
@@ -54,7 +56,27 @@ def parse_spec(source: SourceFile) -> Parsed:
         help_text = f"a spec is a mapping that begins with apiVersion: {API_VERSIONS[0]}"
         reader.add("not-a-spec", f"the document is a {node.kind}, not a mapping", node, help_text)
         return Parsed(None, report)
+    foreign = _foreign(node)
+    if foreign is not None:
+        # one document of several may be what it is; that there are more says nothing new
+        kept = [item for item in report if item.code.name != "several-documents"]
+        return Parsed(None, [*kept, foreign])
     return Parsed(_spec(reader, source, node), report)
+
+
+def _foreign(top: Map) -> Diagnostic | None:
+    """Say of a Kubernetes object what it is; None for what may be meant as a spec."""
+    api, kind = (top.entries.get(key) for key in ("apiVersion", "kind"))
+    if api is None or kind is None or "states" in top.entries:
+        return None
+    version, name = api[1], kind[1]
+    if not isinstance(version, Scalar) or not isinstance(name, Scalar) or name.value == "Workflow":
+        return None
+    if version.value.startswith("npa.") or not _KUBERNETES.fullmatch(version.value):
+        return None
+    message = f"this is a Kubernetes {name.value:.80}, not an npac spec"
+    help_text = f"name specs only (they begin with apiVersion: {API_VERSIONS[0]}), or check with --skip-other"
+    return finding("not-a-spec", message, name.span, help_text)
 
 
 def written_credentials(source: SourceFile) -> Iterator[Diagnostic]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from npac.diagnostics.diagnostic import Related
 from npac.syntax.ast import ArtifactDecl, Loop, Param, State, Text, Transition, TriggerDecl
 from npac.syntax.language import ARTIFACT, COMMAND, LOOP, PREDICATES, STATE, TRANSITION, TRIGGER
+from npac.syntax.nearest import nearest
 from npac.syntax.reader import ENV_NAME, Reader
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
@@ -181,14 +182,17 @@ def _loop(reader: Reader, key: Scalar, node: Node) -> Loop | None:
     return Loop(key.span, reader.count(entries["max"][1], "loop.max") if "max" in entries else None, until)
 
 
+# Words that a decision may hold when it is read; a spec asks by the two that they mean.
+_SPOKEN = {"promote": "promote_checkpoint", "loop_back_to_inner_loop": "loop_back"}
+
+
 def _predicate(reader: Reader, scalar: Scalar) -> None:
     if scalar.value not in PREDICATES:
-        reader.add(
-            "unknown-predicate",
-            f"there is no decision {scalar.value!r:.80}",
-            scalar,
-            "decisions are promote_checkpoint and loop_back",
-        )
+        near = _SPOKEN.get(scalar.value) or next(iter(nearest(scalar.value, PREDICATES)), None)
+        help_text = "decisions are promote_checkpoint and loop_back"
+        if near is not None:
+            help_text = f"did you mean {near}?"
+        reader.add("unknown-predicate", f"there is no decision {scalar.value!r:.80}", scalar, help_text)
 
 
 def _transitions(reader: Reader, node: Node) -> tuple[Transition, ...]:

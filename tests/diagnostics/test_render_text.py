@@ -21,7 +21,7 @@ def shown(*found, **options):
     """Give the lines without the empty ones at the end and without the page's address."""
     text = render("text", found, **options)
     assert text.endswith("\n")
-    return [line for line in text.split("\n") if "= see:" not in line]
+    return [line for line in text.split("\n") if "= more:" not in line]
 
 
 def body(found, **options):
@@ -45,7 +45,7 @@ def test_a_whole_finding(make):
         "  |           ^^^^^\n"
         "  |\n"
         "  = help: did you mean `train`?\n"
-        "  = see: docs/rules/NPA302.md\n"
+        "  = more: npac explain NPA302\n"
         "\n"
         "1 error in 1 file\n"
     )
@@ -157,7 +157,7 @@ def test_an_empty_file_has_no_lines_to_show(make):
     assert render("text", [make("", "", at=0)]) == (
         "error[NPA302] unknown-state: no state `trian`\n"
         " --> specs/a.yaml:1:1\n"
-        "  = see: docs/rules/NPA302.md\n"
+        "  = more: npac explain NPA302\n"
         "\n"
         "1 error in 1 file\n"
     )

@@ -417,3 +417,31 @@ def test_named_files_are_checked_whatever_they_are_unless_others_are_to_be_skipp
     done = npac(*skipping, "absent.yaml")
     assert done.returncode == 2
     assert b"absent.yaml" in done.stderr
+
+
+def test_check_says_where_it_found_no_spec(here: Path) -> None:
+    from click.testing import CliRunner
+
+    from npac.cli.check import command
+
+    write("compose.yml", FOREIGN)
+    alone = CliRunner().invoke(command, [])
+    assert (alone.exit_code, alone.stderr) == (0, "no npac specs below .\n")
+    write("inside/spec.yaml")
+    found = CliRunner().invoke(command, ["."])
+    assert (found.exit_code, found.stderr, found.stdout) == (0, "", "the spec is fine\n")
+
+
+def test_check_says_what_raw_skypilot_yaml_is_read_as(here: Path) -> None:
+    from click.testing import CliRunner
+
+    from npac.cli.check import command
+
+    write("raw.yaml", "run: echo hello\n")
+    write("spec.yaml")
+    alone = CliRunner().invoke(command, ["raw.yaml"])
+    assert (alone.exit_code, alone.stdout) == (0, "raw SkyPilot YAML; read as one chain of tasks\n")
+    machines = CliRunner().invoke(command, ["raw.yaml", "--format", "json"])
+    assert "raw SkyPilot" not in machines.stdout
+    both = CliRunner().invoke(command, ["raw.yaml", "spec.yaml"])
+    assert both.stdout == "the spec is fine; 1 file of raw SkyPilot YAML, read as a chain of tasks\n"

@@ -35,6 +35,7 @@ CASES = (
     Case("quickstart-linked", "quickstart.yaml", run_id="golden-run"),
     Case("gate-loop", "testing/gate-loop.yaml", {"max_iterations": "2"}),
     Case("inbox-trigger", "testing/inbox-trigger.yaml"),
+    Case("own-scripts", "testing/own-scripts/own-scripts.yaml"),
     Case("parallel-sweep", "testing/parallel-sweep.yaml"),
     Case("s3-artifacts", "testing/s3-artifacts.yaml"),
     Case("two-node-shards", "testing/two-node-shards.yaml"),

@@ -19,22 +19,22 @@ def _members(first: str, second: str) -> str:
     )
 
 
-OUTPUT = _output("s3://b/{{run.id}}/o.j")
+OUTPUT = _output("s3://bkt/{{run.id}}/o.j")
 
 
 @pytest.mark.parametrize(
     ("first", "second", "wanted"),
     [
         (OUTPUT, OUTPUT, "701"),
-        (OUTPUT, _output("s3://b/{{run.id}}/p.j"), ""),
+        (OUTPUT, _output("s3://bkt/{{run.id}}/p.j"), ""),
         (
-            f"params: {{i: 1}}, {_output('s3://b/{{run.id}}/{{config.i}}.j')}",
-            _output("s3://b/{{run.id}}/1.j"),
+            f"params: {{i: 1}}, {_output('s3://bkt/{{run.id}}/{{config.i}}.j')}",
+            _output("s3://bkt/{{run.id}}/1.j"),
             "215 701",
         ),
         (
-            f"params: {{i: 1}}, {_output('s3://b/{{run.id}}/{{config.i}}.j')}",
-            _output("s3://b/{{run.id}}/2.j"),
+            f"params: {{i: 1}}, {_output('s3://bkt/{{run.id}}/{{config.i}}.j')}",
+            _output("s3://bkt/{{run.id}}/2.j"),
             "215",
         ),
     ],
@@ -62,7 +62,7 @@ def test_members_of_a_group_write_different_uris(first: str, second: str, wanted
         ),
         (
             "  s: {sequence: [a], loop: {max: 2}, next: z}\n"
-            "  a: {run: {argv: [x]}, " + _output("s3://b/{{run.id}}/{{loop.s}}.j") + "}\n",
+            "  a: {run: {argv: [x]}, " + _output("s3://bkt/{{run.id}}/{{loop.s}}.j") + "}\n",
             "",
         ),
     ],
@@ -74,10 +74,10 @@ def test_what_is_written_again_is_noted(body: str, wanted: str) -> None:
 
 READ = """\
 states:
-  a: {{run: {{argv: [x]}}, outputs: [{{uri: "s3://b/{{{{run.id}}}}/o.j"{made}}}], next: b}}
+  a: {{run: {{argv: [x]}}, outputs: [{{uri: "s3://bkt/{{{{run.id}}}}/o.j"{made}}}], next: b}}
   b: {{run: {{argv: [x]}}, inputs: [{{uri: "{uri}"{read}}}], terminal: true}}
 """
-SAME = "s3://b/{{run.id}}/o.j"
+SAME = "s3://bkt/{{run.id}}/o.j"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ SAME = "s3://b/{{run.id}}/o.j"
         ("", SAME, ", schema: v1", ""),
         (", schema: v1", "{{state.a.uri}}", ", schema: v1", ""),
         (", schema: v1", "{{state.a.uri}}", ", schema: v2", "704"),
-        (", schema: v1", "s3://b/{{run.id}}/", ", schema: v2", ""),
+        (", schema: v1", "s3://bkt/{{run.id}}/", ", schema: v2", ""),
         (", schema: v1", "s3://elsewhere/x", ", schema: v2", ""),
     ],
 )
@@ -106,18 +106,18 @@ def test_a_wrong_label_is_shown_with_its_producer() -> None:
 @pytest.mark.parametrize(
     ("uri", "more", "wanted"),
     [
-        ("s3://b/{{run.id}}/o.j", "", ""),
+        ("s3://bkt/{{run.id}}/o.j", "", ""),
         ("file:///data/{{run.id}}/o.j", "", ""),
-        ("s3://b/{{run.prefix}}/o.j", "", ""),
-        ("s3://b/o.j", "", "703"),
+        ("s3://bkt/{{run.prefix}}/o.j", "", ""),
+        ("s3://bkt/o.j", "", "703"),
         ("gs://b/{{run.id}}/o.j", "", "706"),
         ("out/{{run.id}}.j", "", "706"),
         ("", "", "706"),
-        ("s3://b/{{run.id}}/folder", "", "705"),
-        ("s3://b/{{run.id}}/folder/", "", ""),
-        ("s3://b/{{run.id}}/folder", ", kind: directory", ""),
-        ("s3://b/{{run.id}}/name", ", kind: file", ""),
-        ("s3://b/{{run.id}}", "", ""),
+        ("s3://bkt/{{run.id}}/folder", "", "705"),
+        ("s3://bkt/{{run.id}}/folder/", "", ""),
+        ("s3://bkt/{{run.id}}/folder", ", kind: directory", ""),
+        ("s3://bkt/{{run.id}}/name", ", kind: file", ""),
+        ("s3://bkt/{{run.id}}", "", ""),
     ],
 )
 def test_an_output_can_be_looked_at_and_belongs_to_its_run(uri: str, more: str, wanted: str) -> None:

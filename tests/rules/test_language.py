@@ -45,7 +45,7 @@ SHAPE = {
         "107 801",
     ),
     "the old spelling alone": (_state("multi_node_mode: sharded"), "106"),
-    "an unknown kind": (_state("outputs: [{uri: 's3://b/{{run.id}}/o.j', kind: dir}]"), "104"),
+    "an unknown kind": (_state("outputs: [{uri: 's3://bkt/{{run.id}}/o.j', kind: dir}]"), "104"),
     "an unknown multiNodeMode": (_state("multiNodeMode: full"), "104"),
     "a name that could leave its folder": (WORK.replace("  a:", "  a/../b:"), "105"),
     "a profile's name": ("resources: {'..': {}}\n" + WORK, "105"),
@@ -56,18 +56,18 @@ SHAPE = {
     "argv as text": (A.replace("[x]", "echo hello"), "102"),
     "a list in argv": (A.replace("[x]", "[x, [y]]"), "102"),
     "nothing in argv": (A.replace("[x]", "[x, null]"), "102"),
-    "inputs as a mapping": (_state("inputs: {uri: s3://b/x}"), "102"),
-    "inputs as texts": (_state("inputs: ['s3://b/x']"), "102"),
+    "inputs as a mapping": (_state("inputs: {uri: s3://bkt/x}"), "102"),
+    "inputs as texts": (_state("inputs: ['s3://bkt/x']"), "102"),
     "a description that is a list": (_state("description: [a]"), "102"),
     "params that are no mapping": (_state("params: [a]"), "102"),
     "a param that is a list": (_state("params: {a: [1]}"), "102"),
     "a secret with its value": (_state("secrets: {HF_TOKEN: abc}"), "102 602"),
     "a secret that is no variable": (_state("secrets: [HF-TOKEN]"), "105"),
     "config that is a list": ("config: [a]\n" + WORK, "102"),
-    "a trigger that is text": (_state("trigger: s3://b/x"), "102"),
+    "a trigger that is text": (_state("trigger: s3://bkt/x"), "102"),
     "a trigger without uri": (_state("trigger: {pollSeconds: 3}"), "103"),
     "a trigger's numbers": (
-        _state("trigger: {uri: 's3://b/x', pollSeconds: 0, minObjects: 0, maxPolls: -1}"),
+        _state("trigger: {uri: 's3://bkt/x', pollSeconds: 0, minObjects: 0, maxPolls: -1}"),
         "111",
     ),
     "an empty next is none": ("states:\n  a: {run: {argv: [x]}, next: '', terminal: true}\n", ""),
@@ -82,7 +82,7 @@ TOKENS = {
     ),
     "a token in a schema and a kind": (
         "config: {n: b}\n"
-        + _state("outputs: [{uri: 's3://b/{{run.id}}/o.j', schema: '{{config.n}}', kind: '{{config.n}}'}]"),
+        + _state("outputs: [{uri: 's3://bkt/{{run.id}}/o.j', schema: '{{config.n}}', kind: '{{config.n}}'}]"),
         "110 215",
     ),
     "braces in descriptions and labels are text": (
@@ -99,7 +99,7 @@ TOKENS = {
     "a token in run": ("run: {a: '{{run.id}}'}\n" + WORK, "222"),
     "a list in run": ("run: {a: [1]}\n" + WORK, "102"),
     "an output that is not there": (
-        "states:\n  a: {run: {argv: [x]}, outputs: [{uri: 's3://b/{{run.id}}/o.j'}], next: b}\n"
+        "states:\n  a: {run: {argv: [x]}, outputs: [{uri: 's3://bkt/{{run.id}}/o.j'}], next: b}\n"
         "  b: {run: {argv: ['{{state.a.output_1}}', '{{state.a.output_2}}']}, terminal: true}\n",
         "208",
     ),
@@ -108,26 +108,26 @@ TOKENS = {
         "208",
     ),
     "a group's output": (
-        "states:\n  g: {sequence: [a], outputs: [{uri: 's3://b/{{run.id}}/g.j'}], next: b}\n"
+        "states:\n  g: {sequence: [a], outputs: [{uri: 's3://bkt/{{run.id}}/g.j'}], next: b}\n"
         "  a: {run: {argv: [x]}}\n  b: {run: {argv: ['{{state.g.uri}}']}, terminal: true}\n",
         "",
     ),
     "a sibling's output, as an input": (
         "states:\n  p: {parallel: [a, b], next: z}\n"
-        "  a: {run: {argv: [x]}, outputs: [{uri: 's3://b/{{run.id}}/o.j'}]}\n"
+        "  a: {run: {argv: [x]}, outputs: [{uri: 's3://bkt/{{run.id}}/o.j'}]}\n"
         "  b: {run: {argv: [x]}, inputs: [{uri: '{{state.a.uri}}'}]}\n" + END,
         "212",
     ),
     "a sibling's output, through params": (
         "states:\n  p: {parallel: [a, b], next: z}\n"
-        "  a: {run: {argv: [x]}, outputs: [{uri: 's3://b/{{run.id}}/o.j'}]}\n"
+        "  a: {run: {argv: [x]}, outputs: [{uri: 's3://bkt/{{run.id}}/o.j'}]}\n"
         "  b: {run: {argv: ['{{config.k}}']}, params: {k: '{{state.a.uri}}'}}\n" + END,
         "212",
     ),
     "a state of the body that runs later": (
         "states:\n  s: {sequence: [a, b], loop: {max: 2}, terminal: true}\n"
         "  a: {run: {argv: ['{{state.b.uri}}']}}\n"
-        "  b: {run: {argv: [x]}, outputs: [{uri: 's3://b/{{run.id}}/{{loop.s}}.j'}]}\n",
+        "  b: {run: {argv: [x]}, outputs: [{uri: 's3://bkt/{{run.id}}/{{loop.s}}.j'}]}\n",
         "209",
     ),
     "a loop's number after the loop": (
@@ -316,7 +316,7 @@ states:
   d:
     run: {{argv: [x]}}
     writesDecision: true
-    outputs: [{{uri: "s3://b/{{{{run.id}}}}/{{{{loop.s}}}}/d.json", schema: decision}}]
+    outputs: [{{uri: "s3://bkt/{{{{run.id}}}}/{{{{loop.s}}}}/d.json", schema: decision}}]
     transitions: [{{when: promote_checkpoint, goto: z}}, {{when: loop_back, goto: {goto}}}]
   z: {{next: q}}
   q: {{terminal: true}}

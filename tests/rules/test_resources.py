@@ -63,7 +63,7 @@ def test_counts_and_timeouts_by_tokens_are_read() -> None:
 
 
 def test_a_shell_variable_in_a_uri_is_found_also_behind_a_token() -> None:
-    body = "config: {d: '${DIR}'}\nstates:\n  a: {run: {argv: [x]}, outputs: [{uri: 's3://b/{{run.id}}/{{config.d}}/o.j'}], terminal: true}\n"
+    body = "config: {d: '${DIR}'}\nstates:\n  a: {run: {argv: [x]}, outputs: [{uri: 's3://bkt/{{run.id}}/{{config.d}}/o.j'}], terminal: true}\n"
     (item,) = checked(body).findings
     assert item.code.id == "NPA504" and "${DIR}" in item.message
 
@@ -109,10 +109,10 @@ states:
 @pytest.mark.parametrize(
     ("configs", "augment", "count", "wanted"),
     [
-        ("s3://b/c/", "s3://b/{{run.id}}/o/", "2", False),
-        ("", "s3://b/{{run.id}}/o/", "2", True),
-        ("s3://b/c/", "/data/out", "2", True),
-        ("s3://b/c/", "s3://b/{{run.id}}/o/", "1", True),
+        ("s3://bkt/c/", "s3://bkt/{{run.id}}/o/", "2", False),
+        ("", "s3://bkt/{{run.id}}/o/", "2", True),
+        ("s3://bkt/c/", "/data/out", "2", True),
+        ("s3://bkt/c/", "s3://bkt/{{run.id}}/o/", "1", True),
     ],
 )
 def test_a_tools_rules_for_several_nodes(configs: str, augment: str, count: str, wanted: bool) -> None:

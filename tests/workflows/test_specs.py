@@ -15,7 +15,7 @@ OPERATOR_INPUTS = {"partners/example/baked-kubernetes.yaml"}
 
 def test_all_kinds_of_examples_are_there() -> None:
     folders = {spec.rpartition("/")[0] for spec in SPECS}
-    assert folders == {"", "testing", "main", "partners/example"}
+    assert folders == {"", "testing", "testing/own-scripts", "main", "partners/example"}
     assert "quickstart.yaml" in SPECS
 
 

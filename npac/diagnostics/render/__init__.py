@@ -43,6 +43,7 @@ def render(
     checked: int | None = None,
     hidden: Iterable[Span] = (),
     width: int = DEFAULT_WIDTH,
+    raw: int = 0,
 ) -> str:
     """Show findings in the format ``name``, one of ``FORMATS``; see ``Options`` for the rest.
 
@@ -50,7 +51,7 @@ def render(
     newline.  Raises ``KeyError`` for a format that does not exist.
     """
     renderer = cast(Renderer, import_module(RENDERERS[name]))
-    return renderer.render(ordered(diagnostics), Options(color, checked, tuple(hidden), width))
+    return renderer.render(ordered(diagnostics), Options(color, checked, tuple(hidden), width, raw))
 
 
 def emit(text: str, stream: TextIO) -> None:

@@ -19,10 +19,12 @@ class Options(NamedTuple):
     ``color``: colour the text.  ``checked``: the number of specs that were looked at, for the
     summary; None when it is not known.  ``hidden``: places whose characters must never be shown
     (secrets); the text renderer, the only one that quotes sources, writes ``[hidden]`` instead.
-    ``width``: columns of a source line that are shown at most.
+    ``width``: columns of a source line that are shown at most.  ``raw``: how many of the checked
+    files are raw SkyPilot YAML, which the summary of the text renderer says.
     """
 
     color: bool = False
     checked: int | None = None
     hidden: tuple[Span, ...] = ()
     width: int = DEFAULT_WIDTH
+    raw: int = 0

@@ -8,7 +8,7 @@ from npac.diagnostics.collector import counts
 from npac.diagnostics.color import paint
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.diagnostics.render.excerpt import Label, Row, excerpt
-from npac.diagnostics.render.options import Options, rule_url
+from npac.diagnostics.render.options import Options
 from npac.diagnostics.render.visible import visible
 from npac.text.source import SourceFile
 
@@ -16,11 +16,11 @@ from npac.text.source import SourceFile
 def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
     """Give each finding with its lines, an empty line after each, and the summary."""
     parts = [_finding(found, options) + "\n" for found in diagnostics]
-    parts.append(summary(diagnostics, options.checked))
+    parts.append(summary(diagnostics, options.checked, options.raw))
     return "\n".join(parts) + "\n"
 
 
-def summary(diagnostics: Sequence[Diagnostic], checked: int | None = None) -> str:
+def summary(diagnostics: Sequence[Diagnostic], checked: int | None = None, raw: int = 0) -> str:
     """Give one line: ``3 errors, 1 warning in 2 files``, or that all ``checked`` specs are fine."""
     if diagnostics:
         files = len({found.span.source.path for found in diagnostics})
@@ -30,7 +30,14 @@ def summary(diagnostics: Sequence[Diagnostic], checked: int | None = None) -> st
         return "nothing was found"
     if checked == 0:
         return "no spec was checked"
-    return "the spec is fine" if checked == 1 else f"all {checked} specs are fine"
+    if not raw:
+        return "the spec is fine" if checked == 1 else f"all {checked} specs are fine"
+    if raw == checked:
+        each = "" if raw == 1 else "each "
+        return f"raw SkyPilot YAML; {each}read as one chain of tasks"
+    fine = checked - raw
+    specs = "the spec is fine" if fine == 1 else f"all {fine} specs are fine"
+    return f"{specs}; {_several(raw, 'file')} of raw SkyPilot YAML, read as a chain of tasks"
 
 
 def _several(number: int, noun: str) -> str:
@@ -64,7 +71,7 @@ def _remarks(found: Diagnostic) -> list[tuple[str, str]]:
     remarks = [("help", found.help)] if found.help else []
     if found.fix is not None:
         remarks.append(("fix" if found.fix.safe else "unsafe fix", found.fix.message))
-    return [*remarks, ("see", rule_url(found.code.id))]
+    return [*remarks, ("more", f"npac explain {found.code.id}")]
 
 
 def _blocks(found: Diagnostic, options: Options) -> list[tuple[str, list[Row]]]:

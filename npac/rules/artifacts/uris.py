@@ -9,47 +9,40 @@ from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
 from npac.flow.graph import Kind
 from npac.flow.steps import SymbolicArtifact
-from npac.flow.symbolic import hole_names
-from npac.ir.values import Hole, Value, show
+from npac.flow.symbolic import hole_names, written
+from npac.ir.values import Hole, Value
 
 _SCHEMES = ("s3://", "file://")
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
-    """Report races, rewritten and shared outputs, unusable URIs, and labels that differ."""
+    """Report races, rewritten and shared outputs, and labels that differ."""
     writers: dict[Value, list[tuple[str, SymbolicArtifact]]] = {}
     for name, step in flow.steps.by_state.items():
         for output in step.outputs:
-            yield from _usable(name, output)
+            yield from _shape(name, output)
             writers.setdefault(output.uri, []).append((name, output))
     for items in writers.values():
         yield from _same_uri(flow, items)
     yield from _labels(flow, writers)
 
 
-def _usable(name: str, output: SymbolicArtifact) -> Iterator[Diagnostic]:
+def _shape(name: str, output: SymbolicArtifact) -> Iterator[Diagnostic]:
     uri = output.uri
     at = output.decl.uri.node.span
     begin = uri if isinstance(uri, str) else getattr(uri, "parts", ("",))[0]
-    if uri == "":
-        yield finding("bad-uri", f"an output of {name!r} has an empty URI", at, "write s3://BUCKET/KEY")
-        return
     if isinstance(begin, str) and not begin.startswith(_SCHEMES):
-        known = "://" in begin
-        message = f"npac cannot look at the output {show(uri)!r:.160} of {name!r}"
-        help_text = "use s3:// or file:///" if known else "write a whole URI: s3://BUCKET/KEY or file:///PATH"
-        yield finding("bad-uri", message, at, help_text)
-        return
+        return  # that is an error of its own
     names: set[str] = set()
     hole_names(uri, names)
     if "run.id" not in names and not any(hole.startswith("state.") for hole in names):
         message = (
-            f"the output {show(uri)!r:.160} of {name!r} is the same for every run: "
+            f"the output {written(uri)!r:.160} of {name!r} is the same for every run: "
             "two runs overwrite each other"
         )
         yield finding("output-shared-by-runs", message, at, "put {{run.id}} or {{run.prefix}} into it")
     if not output.declared_kind and _looks_like_folder(uri):
-        message = f"the output {show(uri)!r:.160} of {name!r} looks like a folder, and is taken for a file"
+        message = f"the output {written(uri)!r:.160} of {name!r} looks like a folder, and is taken for a file"
         help_text = "end it with a slash, or add kind: directory (or kind: file)"
         yield finding("kind-undeclared", message, at, help_text)
 
@@ -64,7 +57,7 @@ def _looks_like_folder(uri: Value) -> bool:
 
 
 def _same_uri(flow: Flow, items: list[tuple[str, SymbolicArtifact]]) -> Iterator[Diagnostic]:
-    shown = f"{show(items[0][1].uri)!r:.160}"
+    shown = f"{written(items[0][1].uri)!r:.160}"
     for place, (other, item) in enumerate(items):
         for first, earlier in items[:place]:
             parent = flow.structure.parent.get(first)

@@ -11,6 +11,11 @@ from npac.ir.values import Value
 
 _HELP = "give an output a schema label with the word decision, or set config.decision_uri"
 
+_ROUTER_HELP = (
+    'say where: params: {decision_uri: "{{state.NAME.uri}}"}, NAME being the state that writes it '
+    "(or set config.decision_uri)"
+)
+
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report gates that read from nowhere, loops without a writer, and writers without an output."""
@@ -39,7 +44,8 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         exits = flow.structure.exits.get(name)
         if exits is not None and exits.decides and decision_place(flow, name, "transitions") is None:
             message = f"{name!r} routes by a decision, and nothing says where it is read from"
-            yield finding("no-decision-source", message, state.key_span("transitions"), _HELP)
+            help_text = _HELP if state.works else _ROUTER_HELP
+            yield finding("no-decision-source", message, state.key_span("transitions"), help_text)
         if state.writes_decision and state.works:
             outputs = [item.uri for item in step.outputs]
             if not step.decision_uri:

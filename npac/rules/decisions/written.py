@@ -8,8 +8,8 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
 from npac.flow.graph import Kind
-from npac.flow.symbolic import hole_names
-from npac.ir.values import Value, show
+from npac.flow.symbolic import hole_names, written
+from npac.ir.values import Hole, Value
 from npac.rules.decisions.sources import decision_place
 
 
@@ -33,7 +33,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         if len(path) > 8:
             path = [*path[:3], "...", *path[-4:]]
         message = (
-            f"{point.state!r} reads the decision at {show(uri)}, and no state with writesDecision "
+            f"{point.state!r} reads the decision at {written(uri)}, and no state with writesDecision "
             f"writes it on this path: {' -> '.join(path)}"
         )
         help_text = (
@@ -57,11 +57,11 @@ def _unwritten_path(flow: Flow, target: int, uri: Value) -> list[str] | None:
     begin = (graph.entry, False)
     came: dict[tuple[int, bool], tuple[int, bool] | None] = {begin: None}
     queue = [begin]
-    for at, written in queue:
-        if at == target and not written:
-            return _path(flow, came, (at, written))
+    for at, done in queue:
+        if at == target and not done:
+            return _path(flow, came, (at, done))
         point = graph.points[at]
-        after = written
+        after = done
         if point.kind is Kind.WAVE:
             ran = (
                 flow.structure.members.get(point.state)
@@ -71,7 +71,7 @@ def _unwritten_path(flow: Flow, target: int, uri: Value) -> list[str] | None:
             if any(name in states for name in ran or ()):
                 after = False
             for name in ran or ():
-                if flow.spec.states[name].writes_decision and flow.steps.by_state[name].decision_uri == uri:
+                if flow.spec.states[name].writes_decision and _writes(flow, name, uri):
                     after = True
         elif point.kind is Kind.SET_LOOP and point.state in loops:
             after = False
@@ -79,9 +79,19 @@ def _unwritten_path(flow: Flow, target: int, uri: Value) -> list[str] | None:
             renewed = point.kind is Kind.NEXT_ITERATION and index == 0 and point.state in loops
             key = (follow, False if renewed else after)
             if key not in came:
-                came[key] = (at, written)
+                came[key] = (at, done)
                 queue.append(key)
     return None
+
+
+def _writes(flow: Flow, name: str, uri: Value) -> bool:
+    """Say whether the decision of ``name`` goes to ``uri``, which may be its own output's token."""
+    step = flow.steps.by_state[name]
+    if isinstance(uri, Hole) and uri.name.startswith(f"state.{name}."):
+        number = uri.name.rpartition(".")[2]
+        if uri.name == f"state.{name}.{number}" and step.outputs[int(number) - 1].uri == step.decision_uri:
+            return True
+    return step.decision_uri == uri
 
 
 def _path(
