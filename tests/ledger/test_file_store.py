@@ -319,4 +319,5 @@ def test_a_uri_that_can_never_be_looked_at_is_a_permanent_fault(bad: str) -> Non
 
 @pytest.mark.parametrize("good", ["file:///a/b", "file://localhost/a", "s3://bucket-1/k"])
 def test_a_uri_that_may_be_looked_at_is_let_through(good: str) -> None:
-    assert demand_usable(good) is None
+    demand_usable(good)  # raises StoreError for any other
+    assert store_for(good) is not None

@@ -10,7 +10,7 @@ import pytest
 
 from npac.ir.errors import LinkError
 from npac.ir.linking import LinkRecord
-from npac.ir.program import End, Program, Trigger
+from npac.ir.program import End, Program, Trigger, Wave
 from npac.launch.ports import FAILED, FAILED_CONTROLLER, EngineError
 from npac.ledger.ports import StoreError
 from npac.ledger.stores import store_for
@@ -344,7 +344,9 @@ def test_a_uri_that_no_store_can_ever_look_at_is_not_asked_for_again(bench, uri)
 @pytest.mark.parametrize("uri", ["file://elsewhere/a/", "gs://bucket/a/"])
 def test_a_trigger_that_can_never_be_listed_blocks_at_once(bench, uri):
     waits = chain(step("train", bench.count("train")))
-    wave = replace(waits.nodes[0], triggers=(Trigger("train", uri, poll_seconds=60),))
+    first = waits.nodes[0]
+    assert isinstance(first, Wave)
+    wave = replace(first, triggers=(Trigger("train", uri, poll_seconds=60),))
     result = bench.start(replace(waits, nodes=(wave, *waits.nodes[1:])))
     assert (result.state, bench.view().code) == ("blocked", "STORE_UNUSABLE")
     assert bench.trace() == []
