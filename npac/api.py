@@ -182,6 +182,7 @@ def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) ->
 
     options = compiled.options
     link = link_record(options, run_id) if run_id is not None else None
+    _demand_link_options(compiled)
     try:
         return write_build(
             Path(output),
@@ -210,10 +211,24 @@ def preview(compiled: Compiled, *, run_id: str | None = None) -> list[tuple[str,
     from npac.ir.errors import LinkError
 
     options = compiled.options
+    _demand_link_options(compiled)
     try:
         return make(compiled.program, link_record(options, run_id) if run_id is not None else None, options)
     except (LinkError, BackendError) as error:
         raise _unlinkable(compiled, error) from error
+
+
+def _demand_link_options(compiled: Compiled) -> None:
+    """Refuse pins and remaps that no run could be linked with, also where no run id is known yet."""
+    from npac.ir.errors import LinkError
+    from npac.ir.linking import link_program
+
+    options = compiled.options
+    if options.pins or options.accelerators:
+        try:
+            link_program(compiled.program, link_record(options, "run"))
+        except LinkError as error:
+            raise _unlinkable(compiled, error) from error
 
 
 def _unlinkable(compiled: Compiled, error: Exception) -> NpacError:

@@ -83,5 +83,7 @@ def take_options(values: dict[str, Any]) -> Options:
 
 def _pin(text: str) -> tuple[str, str]:
     image, digest = parse_pair(text, "--pin")
-    # a bare digest pins the image itself
-    return image, f"{image.partition('@')[0]}@{digest}" if digest.startswith("sha256:") else digest
+    if digest.startswith("sha256:"):  # a bare digest pins the image itself
+        folder, slash, name = image.partition("@")[0].rpartition("/")
+        return image, f"{folder}{slash}{name.partition(':')[0]}@{digest}"
+    return image, digest

@@ -49,9 +49,9 @@ def _await(session: Session, wave: Wave, trigger: Trigger) -> None:
     clock = session.world.clock
     while True:
         haul: Haul | None = None
-        polls += 1
         try:
             haul = _look(session, uri, old)
+            polls += 1  # a look that saw nothing is no poll
             silent_since = -1.0
         except StoreError as error:
             now = clock()
@@ -67,10 +67,9 @@ def _await(session: Session, wave: Wave, trigger: Trigger) -> None:
         if haul is not None and haul.fresh >= trigger.min_objects:
             _fired(session, wave, trigger, uri, haul, polls)
             return
-        if trigger.max_polls and polls >= trigger.max_polls:
-            found = "an unknown number of" if haul is None else str(haul.fresh)
+        if haul is not None and trigger.max_polls and polls >= trigger.max_polls:
             raise Failed(
-                f"the trigger of {trigger.state} found {found} of {trigger.min_objects} objects at {uri} "
+                f"the trigger of {trigger.state} found {haul.fresh} of {trigger.min_objects} objects at {uri} "
                 f"in {polls} polls",
                 code="TRIGGER_TIMEOUT",
                 remedy="put the objects there and start again, or raise maxPolls",

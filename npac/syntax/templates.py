@@ -38,12 +38,13 @@ _TOKEN = re.compile(
 # language (a no-break space pasted from a page) are let through, to be reported.
 _MARK = r"\{\{(?:(?P<escape>\{\{)|(?!\{)[\s\u200b\u2060\ufeff]*+(?P<word>[A-Za-z]++)(?=[.\[\s]))"
 
-# As much of a malformed token as can be understood.
+# As much of a malformed token as can be understood.  No group is possessive: before 3.11.5 Python
+# matches possessive groups that hold captures wrongly.
 _SHAPE = r"""(?x)
     \{\{ [\s\u200b\u2060\ufeff]*+ (?P<scope>[A-Za-z]++)
     (?P<steps> (?: \s*+ (?: \. \s*+ [A-Za-z0-9_.-]++
-                          | \[ \s*+ (?: '[A-Za-z0-9_.-]++' | "[A-Za-z0-9_.-]++" ) \s*+ \] ) )*+ )
-    (?: \s*+ \| \s*+ (?P<transform> [A-Za-z][A-Za-z0-9_-]*+ ) )?+
+                          | \[ \s*+ (?: '[A-Za-z0-9_.-]++' | "[A-Za-z0-9_.-]++" ) \s*+ \] ) )* )
+    (?: \s*+ \| \s*+ (?P<transform> [A-Za-z][A-Za-z0-9_-]*+ ) )?
 """
 _STEP = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
 _FALLBACK = r"\s+(?:or|if|else)\b|\s*(?:\?|:-|\|\|)"

@@ -30,7 +30,7 @@ from npac.ir.linking import (
     remapped,
 )
 from npac.ir.program import Program, Step, Tree, Wave
-from npac.ir.values import RUN_ID, Apply, Concat, Hole, Value, holes, link
+from npac.ir.values import RUN_ID, Apply, Concat, Hole, Value, holes, link, show
 
 SCHEMA = "npac.sky/v1"
 SECRET_NAMES = "secret_names"
@@ -192,6 +192,10 @@ def show_documents(
 
 
 class _Shown(dict[str, str]):
+    """Stands for values that are still open; a transform of one is shown, not carried out."""
+
+    shown = True
+
     def __missing__(self, name: str) -> str:
         return f"<{name}>"
 
@@ -239,6 +243,7 @@ class _RunIdOnly(dict[str, str]):
 
     def __init__(self, late: Mapping[str, str]) -> None:
         super().__init__({RUN_ID.name: late[RUN_ID.name]})
+        self.shown = isinstance(late, _Shown)
 
     def __missing__(self, name: str) -> str:
         raise LinkError(f"a script may not hold <{name}>; it reaches a task as an environment variable")
@@ -247,7 +252,7 @@ class _RunIdOnly(dict[str, str]):
 def _link_environment(task: str, envs: Mapping[str, Value], late: Mapping[str, str]) -> dict[str, str]:
     linked = {}
     for name, value in envs.items():
-        text = link(value, late)
+        text = _text(value, late)
         if not text and value in OPTIONAL:
             continue
         if "\0" in text:
@@ -262,8 +267,12 @@ def _fill(tree: Tree, late: Mapping[str, str]) -> Any:
     if isinstance(tree, list):
         return [_fill(value, late) for value in tree]
     if isinstance(tree, Hole | Concat | Apply):
-        return link(tree, late)
+        return _text(tree, late)
     return tree
+
+
+def _text(value: Value, late: Mapping[str, str]) -> str:
+    return show(value) if isinstance(late, _Shown | _RunIdOnly) and late.shown else link(value, late)
 
 
 def _apply_record(document: dict[str, Any], record: LinkRecord) -> None:
