@@ -16,6 +16,20 @@ from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.errors import NpacError
 from npac.flow.flow import MAX_STEPS
 from npac.flow.overrides import Overrides, split_pair
+from npac.operations import (
+    cancel,
+    decide,
+    events,
+    fsck,
+    holder,
+    logs,
+    restore,
+    retry,
+    runs,
+    runs_place,
+    verify,
+    why,
+)
 from npac.pipeline import MAX_NODES, Settings
 from npac.text.source import decode
 
@@ -41,16 +55,28 @@ __all__ = [
     "Severity",
     "SpecError",
     "build",
+    "cancel",
     "check",
     "compile",
+    "decide",
+    "events",
+    "fsck",
+    "holder",
     "load",
+    "logs",
     "plan",
     "planned",
     "preview",
+    "restore",
     "resume",
+    "retry",
     "run",
+    "runs",
+    "runs_place",
     "status",
     "test",
+    "verify",
+    "why",
 ]
 
 PathLike = str | os.PathLike[str]
@@ -196,7 +222,7 @@ def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) ->
             accelerators=options.accelerators,
         )
     except BuildError as error:
-        raise NpacError(str(error), remedy=error.remedy) from error
+        raise NpacError(error.message, remedy=error.remedy) from error
     except (LinkError, BackendError) as error:
         raise _unlinkable(compiled, error) from error
 

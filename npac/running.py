@@ -205,7 +205,7 @@ def load_target(
             link = read_link(path, manifest)
             blobs = {"spec": spec, "manifest": (path / FILE).read_bytes()}
         except BuildError as error:
-            raise NpacError(str(error), remedy=error.remedy) from error
+            raise NpacError(error.message, remedy=error.remedy) from error
         except OSError as error:
             raise NpacError(f"{path} cannot be read: {error.strerror}", remedy="Compile again.") from error
         if link is not None:

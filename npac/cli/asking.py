@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from npac.ledger.ports import RunLedger
+from npac.api import holder
 
 
-def carry_out(ledger: RunLedger, what: str, driver: Any, place: dict[str, Any], lines: Any) -> None:
+def carry_out(run_id: str, what: str, driver: Any, place: dict[str, Any], lines: Any) -> None:
     """Say who deals with a request just left: the live driver, or this process by resuming."""
-    holder = ledger.holder()
-    if holder is not None and not holder["released"] and holder["liveness"] != "dead":
-        click.echo(f"{ledger.run_id}: {what} is left for the run's driver, which sees it at its next look")
+    last = holder(run_id, ledger=place["ledger"])
+    if last is not None and not last["released"] and last["liveness"] != "dead":
+        click.echo(f"{run_id}: {what} is left for the run's driver, which sees it at its next look")
         return
     from npac.cli.resume import go_on
 
-    go_on(ledger.run_id, driver, place, lines)
+    go_on(run_id, driver, place, lines)

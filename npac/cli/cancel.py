@@ -16,11 +16,9 @@ from npac.cli.run import driver_options, place_options, take_driver, take_lines,
 @place_options
 def command(run_id: str, reason: str, **shared: Any) -> None:
     """Cancel a run: its jobs are ended by id, and the run ends as cancelled (exit code 4)."""
+    from npac.api import cancel
     from npac.cli.asking import carry_out
-    from npac.running import open_ledger
-    from npac.runtime.api import request_cancel
 
     driver, place, lines = take_driver(shared), take_place(shared), take_lines(shared, "cancelling")
-    ledger = open_ledger(run_id, place["ledger"])
-    request_cancel(ledger, reason)
-    carry_out(ledger, "the request to cancel", driver, place, lines)
+    cancel(run_id, reason, ledger=place["ledger"])
+    carry_out(run_id, "the request to cancel", driver, place, lines)

@@ -19,15 +19,11 @@ from npac.cli.run import driver_options, place_options, take_driver, take_lines,
 @place_options
 def command(run_id: str, gate: str, decision: str, reason: str, **shared: Any) -> None:
     """Give a blocked gate its decision, and go on."""
+    from npac.api import decide
     from npac.cli.asking import carry_out
-    from npac.running import open_ledger, plain_errors
-    from npac.runtime.api import demand_blocked_gate, request_decision
 
     driver, place, lines = take_driver(shared), take_place(shared), take_lines(shared)
-    ledger = open_ledger(run_id, place["ledger"])
     if not reason.strip():
         raise click.UsageError("--reason is empty; say why, for the log")
-    with plain_errors():
-        node = demand_blocked_gate(ledger, gate)
-    request_decision(ledger, node, decision, reason, by=getpass.getuser())
-    carry_out(ledger, "the decision", driver, place, lines)
+    decide(run_id, gate, decision, reason, by=getpass.getuser(), ledger=place["ledger"])
+    carry_out(run_id, "the decision", driver, place, lines)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from npac.api import NpacError, status
+from npac.api import NpacError, logs, status
 from npac.cli.project_defaults import ledger_of
 
 _WIDEST = 2000
@@ -23,9 +23,8 @@ _WIDEST = 2000
 @click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
 def command(run_id: str, state: str | None, follow: bool, ledger: str | None) -> None:
     """Show the logs of a run's jobs, of one STATE (or wave number, or node) where it is given."""
-    from npac.running import make_engine, plain_errors
-
-    view = status(run_id, ledger=ledger or ledger_of())
+    root = ledger or ledger_of()
+    view = status(run_id, ledger=root)
     jobs = _jobs(view, state)
     if not jobs:
         where = f" of {state}" if state else ""
@@ -33,24 +32,19 @@ def command(run_id: str, state: str | None, follow: bool, ledger: str | None) ->
             ", ".join(sorted({name for wave in view.waves.values() for name in wave.states})) or "none yet"
         )
         raise NpacError(f"run {run_id} has no jobs{where}", remedy=f"States that have run: {known}.")
-    engine = make_engine(view.engine["name"], {})
     for title, job, task in jobs:
         click.echo(f"==> {title} (job {job})", err=True)
-        with plain_errors():
-            for piece in engine.logs(job, task=task, follow=follow):
-                click.echo(piece, nl=False)
-                sys.stdout.flush()
+        for piece in logs(run_id, job, task=task, follow=follow, ledger=root):
+            click.echo(piece, nl=False)
+            sys.stdout.flush()
 
 
-def show_ends(view: Any, *, lines: int = 10, most: int = 3) -> None:
+def show_ends(view: Any, ledger: str | None, *, lines: int = 10, most: int = 3) -> None:
     """Show on standard error the last ``lines`` of the log of each task with which a run failed.
 
     At most ``most`` tasks are shown.  A log that cannot be read is said to be so, and nothing more:
     the failure itself is told elsewhere.
     """
-    from npac.launch.ports import EngineError
-    from npac.running import make_engine
-
     wave = view.waves.get(view.node)
     if wave is None or wave.state != "failed":
         return
@@ -63,9 +57,8 @@ def show_ends(view: Any, *, lines: int = 10, most: int = 3) -> None:
     for name, launch, member in bad[:most]:
         task = launch.tasks[launch.members.index(member)] if len(launch.tasks) > 1 else ""
         try:
-            engine = make_engine(view.engine["name"], {})
-            tail = _last(engine.logs(launch.job.id, task=task), lines)
-        except (NpacError, EngineError) as error:
+            tail = _last(logs(view.run_id, launch.job.id, task=task, ledger=ledger), lines)
+        except NpacError as error:
             click.echo(f"the log of {name} (job {launch.job.id}) cannot be shown: {error}", err=True)
             continue
         if tail:

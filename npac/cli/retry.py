@@ -18,12 +18,10 @@ def command(run_id: str, **shared: Any) -> None:
 
     It goes on with the program stored with the run; a changed spec needs a new run.
     """
+    from npac.api import retry
     from npac.cli.asking import carry_out
-    from npac.running import open_ledger
-    from npac.runtime.api import request_retry
 
     driver, place, lines = take_driver(shared), take_place(shared), take_lines(shared, "trying again")
-    ledger = open_ledger(run_id, place["ledger"])
-    request_retry(ledger)
+    retry(run_id, ledger=place["ledger"])
     click.echo(f"{run_id}: uses the program stored with the run; a changed spec needs a new run", err=True)
-    carry_out(ledger, "the request to retry", driver, place, lines)
+    carry_out(run_id, "the request to retry", driver, place, lines)

@@ -140,7 +140,7 @@ def finish(result: Any, ledger: str | None) -> None:
     if result.state == "failed":
         from npac.cli.logs import show_ends
 
-        show_ends(view)
+        show_ends(view, ledger)
     told = f": {result.reason}" if result.reason else ""
     if result.state == "succeeded" and view.waves:
         told = f" at {list(view.waves.values())[-1].label}"

@@ -17,13 +17,11 @@ def command(ctx: click.Context, ledger: str | None) -> None:
     ctx.obj = ledger or ledger_of()
     if ctx.invoked_subcommand is not None:
         return
-    from npac.api import NpacError, status
-    from npac.running import ledger_root, open_ledger
+    from npac.api import NpacError, holder, runs, runs_place, status
 
-    root = ledger_root(ctx.obj)
-    names = root.runs()
+    names = runs(ledger=ctx.obj)
     if not names:
-        click.echo(f"no runs in {root.path}")
+        click.echo(f"no runs in {runs_place(ledger=ctx.obj)}")
         return
     found = []
     for name in names:
@@ -32,7 +30,7 @@ def command(ctx: click.Context, ledger: str | None) -> None:
         except NpacError as error:
             found.append(("", (name, f"unreadable: {error}", "", "", "")))
             continue
-        state = view.state if view.run_uid else _unbegun(open_ledger(name, ctx.obj).holder())
+        state = view.state if view.run_uid else _unbegun(holder(name, ledger=ctx.obj))
         row = (name, state, view.workflow, _seconds(view.created), _seconds(view.updated))
         found.append((view.created or view.updated, row))
     # What has no time sorts first: nothing of it ever ran.
@@ -62,10 +60,9 @@ def _unbegun(holder: Any) -> str:
 @click.pass_obj
 def fsck(ledger: str | None, run_id: str) -> None:
     """Replay a run's whole log: numbers, hash chain, and every stored object."""
-    from npac.ledger.fold import fsck as verify
-    from npac.running import open_ledger
+    from npac.api import fsck as replay
 
-    problems = verify(open_ledger(run_id, ledger))
+    problems = replay(run_id, ledger=ledger)
     for problem in problems:
         click.echo(problem)
     if problems:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from npac.api import status
+from npac.api import holder, status
 from npac.cli.drivers import driver_word, next_step
 from npac.cli.project_defaults import ledger_of
 
@@ -20,14 +20,11 @@ from npac.cli.project_defaults import ledger_of
 @click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
 def command(run_id: str, as_json: bool, watch: bool, ledger: str | None) -> None:
     """Show where a run is, from its log alone; whether a driver is alive is shown as far as it is known."""
-    from npac.running import open_ledger
-
     root = ledger or ledger_of()
-    book = open_ledger(run_id, root)
     shown = ""
     while True:
         view = status(run_id, ledger=root)
-        text = _json(view) if as_json else _text(view, book.holder())
+        text = _json(view) if as_json else _text(view, holder(run_id, ledger=root))
         if text != shown:
             click.echo(text)
             shown = text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from npac.api import NpacError, status
+from npac.api import holder, status, why
 from npac.cli.drivers import driver_word, next_step
 from npac.cli.project_defaults import ledger_of
 
@@ -15,22 +15,13 @@ from npac.cli.project_defaults import ledger_of
 @click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
 def command(run_id: str, wave: str | None, ledger: str | None) -> None:
     """Explain in one paragraph why a run (or one WAVE of it) is where it is, and what to do next."""
-    from npac.running import open_ledger
-    from npac.runtime.why import why
-
     root = ledger or ledger_of()
+    text = why(run_id, wave or "", ledger=root)
     view = status(run_id, ledger=root)
-    try:
-        text = why(view, wave or "")
-        word = driver_word(open_ledger(run_id, root).holder())
-        remedy = next_step(run_id, view.ended, view.remedy, word)
-        if remedy and remedy not in text:
-            driver = {"dead": "Its driver is dead", "none": "It has no driver"}.get(word)
-            text += f" {driver}, and its jobs go on by themselves." if driver else ""
-            text += f" Next: {remedy}"
-        click.echo(text)
-    except KeyError:
-        known = (
-            ", ".join(f"{item.number} {item.node}" for item in list(view.waves.values())[:8]) or "none yet"
-        )
-        raise NpacError(f"run {run_id} has no wave {wave!r}", remedy=f"Its waves so far: {known}.") from None
+    word = driver_word(holder(run_id, ledger=root))
+    remedy = next_step(run_id, view.ended, view.remedy, word)
+    if remedy and remedy not in text:
+        driver = {"dead": "Its driver is dead", "none": "It has no driver"}.get(word)
+        text += f" {driver}, and its jobs go on by themselves." if driver else ""
+        text += f" Next: {remedy}"
+    click.echo(text)

@@ -69,8 +69,8 @@ def _await(session: Session, wave: Wave, trigger: Trigger) -> None:
             return
         if haul is not None and trigger.max_polls and polls >= trigger.max_polls:
             raise Failed(
-                f"the trigger of {trigger.state} found {haul.fresh} of {trigger.min_objects} objects at {uri} "
-                f"in {polls} polls",
+                f"the trigger of {trigger.state} found {haul.fresh} of {trigger.min_objects} "
+                f"objects at {uri} in {polls} polls",
                 code="TRIGGER_TIMEOUT",
                 remedy="put the objects there and start again, or raise maxPolls",
             )

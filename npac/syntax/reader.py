@@ -56,7 +56,12 @@ class Reader:
 
     def wrong_type(self, node: Node, what: str, wanted: str, help: str = "") -> None:
         """Report that ``what`` must be ``wanted``."""
-        self.add("wrong-type", f"{what} must be {wanted}, and this is {shown(node)}", node, help)
+        self.add(
+            "wrong-type",
+            f"{what} must be {wanted}, and this is {shown(node)}",
+            node,
+            help or f"write {wanted}",
+        )
 
     def mapping(self, node: Node, what: str, help: str = "") -> Map | None:
         """Read a mapping."""
@@ -185,7 +190,7 @@ class Reader:
         names = tuple(known)
         found: dict[str, tuple[Scalar, Node]] = {}
         for text, (key, value) in mapping.entries.items():
-            if text.startswith("x-"):
+            if text.startswith(("x-", "\0")):  # NUL: a key that is no text, which was reported
                 continue
             canonical = (aliases or {}).get(text)
             if canonical is not None and canonical not in mapping.entries:

@@ -177,6 +177,8 @@ def _syntax_problem(source: SourceFile, error: yaml.YAMLError) -> YamlProblem:
         at = min(mark.index, len(source.text))
     else:
         at = _unreadable_at(source.text)
+    if problem is not None and "nesting depth" in problem:
+        return _too_deep(source, at)
     if problem is None:
         message = "a control character stands here that YAML does not allow"
         return YamlProblem(
@@ -229,6 +231,12 @@ def _block_end(text: str, start: int, end: int) -> int:
             break  # blanks at the end of the last line are part of it
         end = at - 1
     return end
+
+
+def _too_deep(source: SourceFile, at: int) -> YamlProblem:
+    at = min(at, max(len(source.text) - 1, 0))
+    message = f"data is nested more than {MAX_DEPTH} levels deep here"
+    return YamlProblem("nesting-too-deep", message, source.span(at, at + 1), "flatten the structure")
 
 
 def _first_word(text: str, at: int) -> str:
@@ -363,14 +371,7 @@ class _Builder:
         self.merges.append([])
 
     def _too_deep(self, at: int) -> None:
-        self.problems.append(
-            YamlProblem(
-                "nesting-too-deep",
-                f"data is nested more than {MAX_DEPTH} levels deep here",
-                self.source.span(at, at + 1),
-                "flatten the structure",
-            )
-        )
+        self.problems.append(_too_deep(self.source, at))
         raise _Stop
 
     def _finish(self, event: _Event) -> None:

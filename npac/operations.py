@@ -1,0 +1,144 @@
+"""What is done with runs and builds that exist: ask, look, verify, compare.
+
+These are the operations of :mod:`npac.api` beside compiling and running.  All raise
+:class:`npac.errors.NpacError` for what the user can mend.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from npac.build.verify import Problem
+    from npac.ledger.ports import Event
+
+PathLike = str | os.PathLike[str]
+
+
+def runs(*, ledger: str | None = None) -> list[str]:
+    """Give the ids of all runs below a ledger root, sorted."""
+    from npac.running import ledger_root, plain_errors
+
+    with plain_errors():
+        return ledger_root(ledger).runs()
+
+
+def runs_place(*, ledger: str | None = None) -> str:
+    """Give the folder that run ledgers are kept in."""
+    from npac.running import ledger_root
+
+    return str(ledger_root(ledger).path)
+
+
+def events(run_id: str, *, ledger: str | None = None) -> Sequence[Event]:
+    """Give the event log of a run, verified."""
+    from npac.running import open_ledger, plain_errors
+
+    with plain_errors():
+        return open_ledger(run_id, ledger).events()
+
+
+def fsck(run_id: str, *, ledger: str | None = None) -> list[str]:
+    """Replay a run's whole log and give what is wrong with it, a sentence each."""
+    from npac.ledger.fold import fsck as replay
+    from npac.running import open_ledger, plain_errors
+
+    with plain_errors():
+        return replay(open_ledger(run_id, ledger))
+
+
+def holder(run_id: str, *, ledger: str | None = None) -> Mapping[str, Any] | None:
+    """Give what a run's last driver said of itself and whether it is ``alive``, ``dead`` or ``unknown``."""
+    from npac.running import open_ledger, plain_errors
+
+    with plain_errors():
+        return open_ledger(run_id, ledger).holder()
+
+
+def why(run_id: str, wave: str = "", *, ledger: str | None = None) -> str:
+    """Explain a run, or one wave of it (its number, node or state), in one paragraph."""
+    from npac.errors import NpacError
+    from npac.running import status
+    from npac.runtime.why import why as explain
+
+    view = status(run_id, ledger=ledger)
+    try:
+        return explain(view, wave)
+    except KeyError:
+        known = ", ".join(f"{item.number} {item.node}" for item in list(view.waves.values())[:8])
+        remedy = f"Its waves so far: {known or 'none yet'}."
+        raise NpacError(f"run {run_id} has no wave {wave!r}", remedy=remedy) from None
+
+
+def cancel(run_id: str, reason: str = "", *, ledger: str | None = None) -> str:
+    """Ask for the end of a run; gives the request's id.  A live driver sees it at its next look."""
+    from npac.running import open_ledger, plain_errors
+    from npac.runtime.api import request_cancel
+
+    with plain_errors():
+        return request_cancel(open_ledger(run_id, ledger), reason)
+
+
+def retry(run_id: str, *, ledger: str | None = None) -> str:
+    """Ask for one more attempt at what failed; ``resume`` carries it out.  Gives the request's id."""
+    from npac.running import open_ledger, plain_errors
+    from npac.runtime.api import request_retry
+
+    with plain_errors():
+        return request_retry(open_ledger(run_id, ledger))
+
+
+def decide(
+    run_id: str, gate: str, decision: str, reason: str, *, by: str = "", ledger: str | None = None
+) -> str:
+    """Give a blocked gate (its node id or state) its decision; ``resume`` carries it out.
+
+    Gives the request's id.  Refused for a gate that does not exist or does not wait.
+    """
+    from npac.running import open_ledger, plain_errors
+    from npac.runtime.api import demand_blocked_gate, request_decision
+
+    with plain_errors():
+        book = open_ledger(run_id, ledger)
+        return request_decision(book, demand_blocked_gate(book, gate), decision, reason, by=by)
+
+
+def logs(
+    run_id: str, job: str, *, task: str = "", follow: bool = False, ledger: str | None = None
+) -> Iterator[str]:
+    """Yield the log of one job of a run in pieces of text, of one task where ``task`` is given."""
+    from npac.running import make_engine, plain_errors, status
+
+    engine = make_engine(str(status(run_id, ledger=ledger).engine["name"]), {})
+    with plain_errors():
+        yield from engine.logs(job, task=task, follow=follow)
+
+
+def verify(folder: PathLike) -> list[Problem]:
+    """Hash a build again and give what is not as its manifest says."""
+    from pathlib import Path
+
+    from npac.build.errors import BuildError
+    from npac.build.verify import verify_build
+    from npac.errors import NpacError
+
+    try:
+        return verify_build(Path(folder))
+    except BuildError as error:
+        raise NpacError(error.message, remedy=error.remedy) from error
+
+
+def restore(folder: PathLike) -> None:
+    """Make the readable files of a build again from its objects, which are verified first."""
+    from pathlib import Path
+
+    from npac.build.errors import BuildError
+    from npac.build.restore import restore_views
+    from npac.errors import NpacError
+
+    try:
+        restore_views(Path(folder))
+    except BuildError as error:
+        raise NpacError(error.message, remedy=error.remedy) from error
