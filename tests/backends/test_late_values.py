@@ -35,7 +35,7 @@ ECHO = "import json, sys; print(json.dumps(sys.argv[1:]))"
 def _spec(body: str, config: str = "") -> bytes:
     return (
         "apiVersion: npa.workflow/v0.0.1\nkind: Workflow\nmetadata: {name: late}\n"
-        f"config:\n  bucket: b\n{config}states:\n  only:\n    terminal: true\n{body}"
+        f"config:\n  bucket: bkt\n{config}states:\n  only:\n    terminal: true\n{body}"
     ).encode()
 
 
@@ -79,7 +79,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     'it\'s "{{run.id}}" $(id) `x` \\n': ("beside quotes", lambda r: f'it\'s "{r}" $(id) `x` \\n'),
     '{"uri": "s3://{{config.bucket}}/{{run.id}}/x", "n": [1, {"a": "{{run.id}}"}]}': (
         "in JSON",
-        lambda r: f'{{"uri": "s3://b/{r}/x", "n": [1, {{"a": "{r}"}}]}}',
+        lambda r: f'{{"uri": "s3://bkt/{r}/x", "n": [1, {{"a": "{r}"}}]}}',
     ),
     "{{run.id | base64}}": ("base64", _base64),
     "{{run.id | json}}": ("json", json.dumps),
@@ -161,7 +161,7 @@ def test_late_values_in_a_pod(run_id: str) -> None:
     pod = _task(_program(POD), run_id)["config"]["kubernetes"]["pod_config"]
     assert pod["metadata"] == {
         "labels": {"run": run_id, "joined": f"r-{run_id}"},
-        "annotations": {"at": f"s3://b/{run_id}/", "plain": "1.10", "coded": _base64(run_id)},
+        "annotations": {"at": f"s3://bkt/{run_id}/", "plain": "1.10", "coded": _base64(run_id)},
     }
     env = [{"name": "RUN", "value": run_id}, {"name": "N", "value": "8"}, {"name": "M", "value": 8}]
     assert pod["spec"] == {
@@ -212,10 +212,10 @@ def test_late_values_in_uris(run_id: str) -> None:
     linked = link_program(_program(URIS, "  name: n\n  target: x\n"), LinkRecord(run_id))
     (step,) = linked.steps
     (wave,) = linked.waves()
-    assert [item.uri for item in wave.triggers] == [f"s3://b/{run_id}/in/"]
-    assert step.argv == ("cp", f"s3://b/{run_id}/n")
-    assert [item.uri for item in step.inputs] == [f"s3://b/{run_id}/n"]
-    assert [item.uri for item in step.outputs] == [f"file:///x/late/{run_id}/o", f"s3://b/{run_id}/"]
+    assert [item.uri for item in wave.triggers] == [f"s3://bkt/{run_id}/in/"]
+    assert step.argv == ("cp", f"s3://bkt/{run_id}/n")
+    assert [item.uri for item in step.inputs] == [f"s3://bkt/{run_id}/n"]
+    assert [item.uri for item in step.outputs] == [f"file:///x/late/{run_id}/o", f"s3://bkt/{run_id}/"]
     assert [item.kind for item in step.outputs] == ["file", "directory"]
 
 
@@ -281,7 +281,7 @@ def test_names_of_full_length_go_all_the_way(tmp_path: Path) -> None:
 
 def test_what_becomes_too_long_only_when_linked_is_refused() -> None:
     key = "k" * (1024 - len("/") - 90)
-    body = f"    run: {{argv: [x]}}\n    outputs: [{{uri: 's3://b/{key}/{{{{run.id}}}}'}}]\n"
+    body = f"    run: {{argv: [x]}}\n    outputs: [{{uri: 's3://bkt/{key}/{{{{run.id}}}}'}}]\n"
     program = _program(body)
     assert link_program(program, LinkRecord("r" * 90))
     with pytest.raises(ValueError, match="longer than 1024 bytes"):
@@ -305,7 +305,7 @@ PLACES = (
     "    resources: p\n"
     f"    run: {{argv: [{json.dumps(sys.executable)}, -c, {json.dumps(ECHO)}, "
     '"{{config.value}}", "{{config.outer}}"]}\n'
-    '    outputs: [{uri: "s3://b/{{config.value}}"}]\n'
+    '    outputs: [{uri: "s3://bkt/{{config.value}}"}]\n'
     "resources:\n"
     "  p:\n"
     "    cloud: kubernetes\n"
@@ -323,7 +323,7 @@ def test_a_var_forges_nothing(text: str, tmp_path: Path) -> None:
     task = _task(program, "real-run")
     assert json.loads(_output(task, tmp_path)) == [text, f"[{text}]"]
     assert task["config"]["kubernetes"]["pod_config"]["spec"] == {"text": text, "list": [text]}
-    assert link_program(program, LinkRecord("real-run")).steps[0].outputs[0].uri == f"s3://b/{text}"
+    assert link_program(program, LinkRecord("real-run")).steps[0].outputs[0].uri == f"s3://bkt/{text}"
 
 
 @pytest.mark.parametrize("text", [text for text in FORGERIES if "{{" not in text and "${" not in text])
@@ -344,12 +344,12 @@ def test_a_value_is_never_read_twice() -> None:
 def test_names_that_look_like_holes_are_names() -> None:
     text = (
         "apiVersion: npa.workflow/v0.0.1\nkind: Workflow\nmetadata: {name: run.id}\n"
-        "states:\n  run.id: {run: {argv: [a, '{{run.id}}']}, next: hole, outputs: [{uri: 's3://b/1'}]}\n"
+        "states:\n  run.id: {run: {argv: [a, '{{run.id}}']}, next: hole, outputs: [{uri: 's3://bkt/1'}]}\n"
         "  hole: {run: {argv: [b, '{{state.run.id.uri}}']}, terminal: true}\n"
     )
     program = compile("late.yaml", ALONE, data=text.encode()).program
     linked = link_program(program, LinkRecord("real-run"))
-    assert [step.argv for step in linked.steps] == [("a", "real-run"), ("b", "s3://b/1")]
+    assert [step.argv for step in linked.steps] == [("a", "real-run"), ("b", "s3://bkt/1")]
     assert [step.state for step in linked.steps] == ["run.id", "hole"]
     task = _task(program, "real-run")
     assert task["envs"]["NPA_WORKFLOW_NAME"] == "run.id" and task["envs"]["NPA_WORKFLOW_STATE"] == "run.id"
@@ -368,7 +368,7 @@ STRUCTURES = {
     "deployIfAbsent": "p: {deployIfAbsent: {a: '{{run.id}}'}}",
     "provision_timeout": "p: {kubernetes: {provision_timeout: '{{run.id}}'}}",
     "loop.max": "loop: {max: '{{config.late}}'}",
-    "maxPolls": "trigger: {uri: 's3://b/x', maxPolls: '{{config.late}}'}",
+    "maxPolls": "trigger: {uri: 's3://bkt/x', maxPolls: '{{config.late}}'}",
 }
 
 

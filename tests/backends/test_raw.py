@@ -95,7 +95,7 @@ def test_a_raw_program_can_be_stored_and_linked() -> None:
         ("", "the file is empty"),
         ("- a\n", "document 1 is list; a SkyPilot task is a mapping"),
         ("run: [\n", "line 2: this is no YAML"),
-        ("name: a\n", "document 1 has nothing to run"),
+        ("name: a\n", "document 1 (task 'a') has nothing to run"),
         ("name: ../a\nrun: x\n", "the name '../a' is not allowed"),
         ("run: x\nenvs: {A: null}\n", "A has no value"),
         ("run: x\nenvs: {A: [1]}\n", "the value of A must be text"),

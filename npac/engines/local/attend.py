@@ -10,9 +10,11 @@ import os
 import signal
 import sqlite3
 import time
+from collections import deque
 
 from npac.engines.local import processes, states
 from npac.engines.local.environment import marker, process_environment, task_id
+from npac.engines.local.log_files import trim
 from npac.engines.local.spawn import spawn
 from npac.engines.local.states import Outcome, describe_exit
 
@@ -29,6 +31,8 @@ GRACE = 5.0
 LOOK = 1.0
 """Longest time, in seconds, between two looks at the queue while nothing happens."""
 _PATIENCE = 10.0
+_LONGEST_PAUSE = 5.0
+_SHOWN = 10
 
 
 class Node:
@@ -65,8 +69,12 @@ class TaskRun:
 class Attendance:
     """All tasks of one job, from the first process to the last outcome.
 
-    ``wait(seconds)`` returns early when a process ended or the queue may have changed; ``persist``
-    runs a write until it succeeds; ``asked_to_end`` says whether this supervisor itself must end.
+    ``wait(seconds)`` returns early when a process ended or the queue may have changed; ``attempt``
+    tries a write and says whether it was made; ``asked_to_end`` says whether this supervisor itself
+    must end, ``asked_to_cancel`` whether a cancel came past the queue.
+
+    A write that cannot be made now (a full disk) waits, and those behind it, in order: a job is
+    attended to meanwhile as ever.
     """
 
     def __init__(
@@ -81,8 +89,9 @@ class Attendance:
         umask: int,
         submitted_at: float,
         wait: Callable[[float], None],
-        persist: Callable[[Callable[[], None]], None],
+        attempt: Callable[[Callable[[], None]], bool],
         asked_to_end: Callable[[], bool],
+        asked_to_cancel: Callable[[], bool],
     ) -> None:
         self.queue = queue
         self.folder = folder
@@ -95,30 +104,44 @@ class Attendance:
         self.umask = umask
         self.submitted_at = submitted_at
         self.wait = wait
-        self.persist = persist
+        self.attempt = attempt
         self.asked_to_end = asked_to_end
+        self.asked_to_cancel = asked_to_cancel
+        self.log_limit: int = payload["log_limit"]
+        self.unwritten: deque[Callable[[], None]] = deque()
+        self._write_at = 0.0
+        self._pause = LOOK
+        self._trim_at = 0.0
+        self._quiet: bool | None = None
         self.tasks = [TaskRun(number, plan) for number, plan in enumerate(payload["tasks"])]
 
     def run(self) -> list[Outcome]:
-        """Attend until every task has ended; gives their outcomes, which are on disk."""
+        """Attend until every task has ended; gives their outcomes.
+
+        They are on disk, unless this supervisor had to end before that could be done.
+        """
         for task in self.tasks:
             self._begin(task, "setup" if task.plan["setup"] is not None else "run")
-        self._say_running()
-        while unfinished := self._unfinished():
-            self._reap()
-            for task in unfinished:
+        while True:
+            self._obey()
+            self._quiet = None
+            self._end_all_that_is_late()
+            for task in self._unfinished():
                 self._step(task)
             self._say_running()
+            self._write()
+            self._trim_logs()
             left = self._unfinished()
-            if left:
-                self.wait(0.1 if any(task.verdict is not None for task in left) else LOOK)
-                self._obey()
+            if not left and (not self.unwritten or self.asked_to_end()):
+                break
+            self.wait(0.1 if any(task.verdict is not None for task in left) else LOOK)
         return [task.outcome for task in self.tasks if task.outcome is not None]
 
     def end_everything(self) -> None:
         """Kill all processes of this job at once."""
         mark = marker(self.instance, self.job)
         processes.kill_all(lambda: processes.find(mark, (), os.getpid()), _PATIENCE, self._reap)
+        processes.kill_children(_PATIENCE, self._reap)
 
     def give_up(self, why: str) -> list[Outcome]:
         """Kill everything and give each task's outcome: its own, or FAILED_CONTROLLER with ``why``."""
@@ -137,6 +160,11 @@ class Attendance:
             return
         try:
             for rank in range(task.plan["nodes"]):
+                # A start may be slow, and must end when it is told to.
+                self.wait(0.0)
+                self._obey()
+                if task.verdict is not None or task.outcome is not None:
+                    return
                 self._start(task, rank)
         except OSError as error:
             why = f"a process could not be started for {phase}: {error.strerror or error}"
@@ -162,6 +190,7 @@ class Attendance:
             mark=marker(self.instance, self.job, task.number),
             state=self.folder.state(task.number, rank),
         )
+        self.folder.make_node(task.number, rank)
         pid, start = spawn(
             self.bash,
             self.folder.script(task.number, task.phase),
@@ -174,20 +203,45 @@ class Attendance:
         task.nodes.append(Node(rank, pid, start))
 
     def _say_running(self) -> None:
-        fresh = [task for task in self.tasks if task.phase == "run" and not task.announced]
+        fresh = [
+            task
+            for task in self.tasks
+            if task.phase == "run" and not task.announced and (task.nodes or task.plan["run"] is None)
+        ]
         if fresh:
             for task in fresh:
                 task.announced = True
-            self.persist(lambda: self.queue.set_running(self.job, [task.number for task in fresh]))
+            self.unwritten.append(lambda: self.queue.set_running(self.job, [task.number for task in fresh]))
 
-    def _reap(self) -> None:
+    def _write(self) -> None:
+        """Make the writes that wait, as far as that goes now."""
+        if time.monotonic() < self._write_at:
+            return
+        self._pause = LOOK if not self.unwritten else min(2 * self._pause, _LONGEST_PAUSE)
+        while self.unwritten:
+            if not self.attempt(self.unwritten[0]):
+                self._write_at = time.monotonic() + self._pause
+                return
+            self.unwritten.popleft()
+
+    def _trim_logs(self) -> None:
+        now = time.monotonic()
+        if now < self._trim_at:
+            return
+        self._trim_at = now + LOOK
+        for task in self._unfinished():
+            for node in task.nodes:
+                trim(self.folder.log(task.number, node.rank), self.log_limit)
+
+    def _reap(self) -> bool:
+        """Take note of the processes that ended; gives False when there is no child left at all."""
         while True:
             try:
                 pid, wait_status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                return False
             if pid == 0:
-                return
+                return True
             for task in self.tasks:
                 for node in task.nodes:
                     if node.pid == pid and node.wait_status is None:
@@ -196,7 +250,7 @@ class Attendance:
     def _step(self, task: TaskRun) -> None:
         if task.verdict is not None:
             late = time.monotonic() >= task.kill_at
-            if late or (not task.running and not self._members(task)):
+            if late or (not task.running and (self._nothing_left() or not self._members(task))):
                 self._conclude(task, task.verdict)
             return
         for node in task.nodes:
@@ -235,18 +289,43 @@ class Attendance:
         mark = marker(self.instance, self.job, task.number)
         return processes.find(mark, leaders, os.getpid() if alone else None)
 
+    def _nothing_left(self) -> bool:
+        """Say whether no process of the whole job is left: one look for all tasks of a round."""
+        if any(task.running for task in self.tasks):
+            return False
+        if self._quiet is None:
+            self._quiet = not processes.find(marker(self.instance, self.job), (), os.getpid())
+        return self._quiet
+
+    def _end_all_that_is_late(self) -> None:
+        """Kill the whole job in one go when the grace of all its tasks is over."""
+        left = self._unfinished()
+        now = time.monotonic()
+        if len(left) > 1 and all(task.verdict is not None and now >= task.kill_at for task in left):
+            self.end_everything()
+
     def _conclude(self, task: TaskRun, outcome: Outcome) -> None:
         """End what is left of a task and record its outcome, on disk first."""
-        left = processes.kill_all(lambda: self._members(task), _PATIENCE, self._reap)
+        left: list[int] = []
+        if not self._nothing_left():
+            found = processes.kill_all(lambda: self._members(task), _PATIENCE, self._reap)
+            left = [one.pid for one in found]
+        if not left and self._unfinished() == [task]:
+            left = processes.kill_children(_PATIENCE, self._reap)
         if left:
-            pids = ", ".join(str(one.pid) for one in left)
+            pids = ", ".join(map(str, left[:_SHOWN])) + (" and others" if len(left) > _SHOWN else "")
             outcome.reason += f"{'; ' if outcome.reason else ''}these processes could not be ended: {pids}"
-        self.persist(lambda: self.folder.write_outcome(task.number, outcome))
+        for node in task.nodes:
+            trim(self.folder.log(task.number, node.rank), self.log_limit)
         task.outcome = outcome
+        self.unwritten.append(lambda: self.folder.write_outcome(task.number, outcome))
         if len(self.tasks) > 1:
-            self.persist(lambda: self.queue.finish_task(self.job, task.number, outcome))
+            self.unwritten.append(lambda: self.queue.finish_task(self.job, task.number, outcome))
+        self._write()
 
     def _cancelled(self) -> bool:
+        if self.asked_to_cancel():
+            return True
         try:
             return self.queue.status(self.job) == states.CANCELLING
         except sqlite3.Error:
@@ -261,7 +340,26 @@ class Attendance:
             verdict = states.CANCELLED, "cancelled while it ran"
         else:
             return
+        ended = []
         for task in self._unfinished():
-            over = bool(task.nodes) and not task.running and task.phase == "run"
+            whole = len(task.nodes) == task.plan["nodes"]
+            over = whole and not task.running and task.phase == "run"
             if task.verdict is None and not over:
-                self._end(task, Outcome(task.name, verdict[0], None, verdict[1]))
+                task.verdict = Outcome(task.name, verdict[0], None, verdict[1])
+                ended.append(task)
+        if not ended:
+            return
+        # One look at the machine's processes, however many tasks there are.
+        leaders = [(node.pid, node.start) for task in ended for node in task.running]
+        alone = len(ended) == len(self._unfinished())
+        marks = (
+            [marker(self.instance, self.job)]
+            if alone
+            else [marker(self.instance, self.job, task.number) for task in ended]
+        )
+        for mark in marks:
+            for member in processes.find(mark, leaders, os.getpid() if alone else None):
+                processes.send(member, signal.SIGTERM)
+        deadline = time.monotonic() + GRACE
+        for task in ended:
+            task.kill_at = deadline

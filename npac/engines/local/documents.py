@@ -19,6 +19,13 @@ from npac.launch.ports import EngineError
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _LONGEST = 128 * 1024 - 1
 """Bytes that Linux takes in one ``NAME=value`` string."""
+MAX_NODES = 32
+"""Most nodes of one task: what specs may ask for, too."""
+MAX_TASKS = 1000
+MAX_PROCESSES = 4096
+"""Most nodes of all tasks of one job."""
+MAX_VARIABLES = 1 << 20
+"""Most bytes of a task's variables together: half of what Linux gives a process by default."""
 _CONTENTS = ("workdir", "file_mounts", "volumes", "volume_mounts", "managed_secrets", "service", "pool")
 _ELSEWHERE = "Run this on the skypilot engine."
 
@@ -62,6 +69,11 @@ def plan(
             "There are several documents and the first is not the header of a JobGroup.",
             "Put a header with 'execution: parallel' first, or launch the tasks one after the other.",
         )
+    if len(members) > MAX_TASKS:
+        raise _refuse(
+            f"The JobGroup has {len(members)} tasks; the local engine runs at most {MAX_TASKS} in one job.",
+            "Split the group.",
+        )
     tasks = [_task(document, name, launch_id, secrets, pretend) for document in members]
     seen: set[str] = set()
     for task in tasks:
@@ -70,6 +82,13 @@ def plan(
                 f"Two tasks of the JobGroup are called {task['name']!r}.", "Give each task a name of its own."
             )
         seen.add(task["name"])
+    processes = sum(task["nodes"] for task in tasks)
+    if processes > MAX_PROCESSES:
+        raise _refuse(
+            f"The tasks of the JobGroup have {processes} nodes together; "
+            f"the local engine runs at most {MAX_PROCESSES} in one job.",
+            "Split the group, or give its tasks fewer nodes.",
+        )
     return {"group": group, "tasks": tasks}
 
 
@@ -89,16 +108,32 @@ def _task(
     if not pretend:
         _refuse_hardware(resources, label)
     nodes = document.get("num_nodes", 1)
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
-        raise _refuse(f"Task {label!r} has num_nodes {nodes!r}.", "Give a whole number from 1 on.")
+    if nodes is None:
+        nodes = 1
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
+        raise _refuse(
+            f"Task {label!r} has num_nodes {_shown(nodes)}; a task takes 1 to {MAX_NODES} nodes.",
+            f"Give a whole number from 1 to {MAX_NODES}.",
+        )
     envs = {"NPA_WORKFLOW_ATTEMPT_ID": launch_id, **_variables(document.get("envs"), label, "envs")}
-    own = {key: value for key, value in (document.get("secrets") or {}).items() if key not in secrets}
+    own = document.get("secrets")
+    if isinstance(own, Mapping):
+        own = {key: value for key, value in own.items() if key not in secrets}
+    hidden = {**_variables(own, label, "secrets"), **_variables(secrets, label, "secrets")}
+    size = sum(
+        len(key) + len(value.encode("utf-8", "surrogateescape")) + 2 for key, value in (envs | hidden).items()
+    )
+    if size > MAX_VARIABLES:
+        raise _refuse(
+            f"The variables of task {label!r} take {size} bytes; a task takes at most {MAX_VARIABLES}.",
+            "Put large values into files and pass the files' paths.",
+        )
     return {
         "name": label,
         "nodes": nodes,
         "gpus": gpus,
         "envs": envs,
-        "secrets": {**_variables(own, label, "secrets"), **_variables(secrets, label, "secrets")},
+        "secrets": hidden,
         "setup": _script(document, "setup", label),
         "run": _script(document, "run", label),
     }
@@ -107,7 +142,10 @@ def _task(
 def _refuse_hardware(resources: Mapping[str, Any], label: str) -> None:
     choices = [resources]
     for key in ("any_of", "ordered"):
-        choices += [choice for choice in resources.get(key) or () if isinstance(choice, Mapping)]
+        listed = resources.get(key)
+        choices += (
+            [choice for choice in listed if isinstance(choice, Mapping)] if isinstance(listed, list) else []
+        )
     for choice in choices:
         for key, noun in (("image_id", "image"), ("accelerators", "accelerators")):
             if choice.get(key):
@@ -130,9 +168,10 @@ def _gpus(resources: Mapping[str, Any], label: str) -> int:
         if isinstance(wanted, str):
             return int(wanted.partition(":")[2] or 1)
         return _gpus({"accelerators": wanted[0]}, label)
-    except (TypeError, ValueError, KeyError, IndexError):
+    except (TypeError, ValueError, KeyError, IndexError, StopIteration, OverflowError):
         raise _refuse(
-            f"The accelerators of task {label!r} cannot be read: {wanted!r}.", "Write NAME or NAME:COUNT."
+            f"The accelerators of task {label!r} cannot be read: {_shown(wanted)}.",
+            "Write NAME or NAME:COUNT.",
         ) from None
 
 
@@ -140,9 +179,26 @@ def _script(document: Mapping[str, Any], key: str, label: str) -> str | None:
     text = document.get(key)
     if text is None:
         return None
-    if not isinstance(text, str) or "\0" in text:
+    if not isinstance(text, str) or "\0" in text or not _writable(text):
         raise _refuse(f"The {key} script of task {label!r} is not text.", "Write it as a block of shell.")
     return text
+
+
+def _writable(text: str) -> bool:
+    """Say whether a text has bytes: an unpaired surrogate that stands for no byte has none."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(value: object) -> str:
+    """Show a value in a message, whatever its size."""
+    if isinstance(value, int) and value.bit_length() > 4096:
+        return f"of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _variables(given: object, label: str, what: str) -> dict[str, str]:
@@ -162,6 +218,8 @@ def _variables(given: object, label: str, what: str) -> dict[str, str]:
             )
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise _refuse(f"{where} has a value that is not text or a number.", "Put the value in quotes.")
+        if isinstance(value, int) and value.bit_length() > 4096:
+            raise _refuse(f"{where} is a number {_shown(value)}.", "Put the value in quotes.")
         text = str(value)
         try:
             size = len(text.encode("utf-8", "surrogateescape")) + len(name) + 1

@@ -13,18 +13,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from npac.engines.local import supervisor
+from npac.engines.local import processes, supervisor
 from npac.engines.local.documents import plan
 from npac.engines.local.environment import base_environment
-from npac.engines.local.folder import JobFolder
+from npac.engines.local.folder import CANCEL, JobFolder
+from npac.engines.local.log_files import LIMIT
 from npac.engines.local.logs import Tail, follow, present
 from npac.engines.local.queue import Job, Queue
-from npac.engines.local.reconcile import reconcile, wake_next
-from npac.engines.local.state import open_state
+from npac.engines.local.reconcile import persevere, reconcile, wake_next
+from npac.engines.local.state import open_state, read_instance
 from npac.launch.ports import Capabilities, EngineError, JobRow, LaunchRequest, TaskRow
 
 _ANSWER_WITHIN = 60.0
-_OPTIONS = frozenset({"root", "slots", "pretend"})
+_OPTIONS = frozenset({"root", "slots", "pretend", "log_limit"})
+_SMALLEST_LOG = 4096
 
 
 class LocalEngine:
@@ -34,7 +36,8 @@ class LocalEngine:
     says how many processes may run at once; it is kept in the folder, the last one given counts,
     and a new folder has as many as the machine has processors.  Jobs start in order of submission;
     one that wants more slots than there are starts when it has them all.  ``pretend`` runs tasks
-    that ask for images or accelerators as plain processes instead of refusing them.
+    that ask for images or accelerators as plain processes instead of refusing them.  ``log_limit``
+    is how many bytes the log of one node may have; a larger one keeps its beginning and its end.
 
     Jobs need no process but their own: they go on when the process that launched them ends, and
     whoever reads the queue ends what a dead supervisor left.  Safe to use from several processes
@@ -44,7 +47,22 @@ class LocalEngine:
     that they launched too.  Working directories and logs stay in the state folder.
     """
 
-    def __init__(self, root: Path, *, slots: int | None = None, pretend: bool = False) -> None:
+    def __init__(
+        self, root: Path, *, slots: int | None = None, pretend: bool = False, log_limit: int = LIMIT
+    ) -> None:
+        for option, value in (("slots", slots), ("log_limit", log_limit)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+                raise EngineError(
+                    f"The local engine's option {option!r} is {str(value)[:60]!r}, not a whole number.",
+                    phase="rejected",
+                    remedy="Give a whole number.",
+                )
+        if log_limit < _SMALLEST_LOG:
+            raise EngineError(
+                f"The local engine cannot keep logs within {log_limit} bytes.",
+                phase="rejected",
+                remedy=f"Give at least {_SMALLEST_LOG}.",
+            )
         if slots is not None and slots < 1:
             raise EngineError(
                 f"The local engine cannot run with {slots} slots.",
@@ -59,6 +77,7 @@ class LocalEngine:
             )
         self.root = os.path.abspath(root)
         self.pretend = pretend
+        self.log_limit = log_limit
         try:
             self._instance = open_state(self.root, slots)
         except (OSError, ValueError, sqlite3.Error) as error:
@@ -73,7 +92,7 @@ class LocalEngine:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> LocalEngine:
-        """Make the engine from ``root`` (needed), ``slots`` and ``pretend``."""
+        """Make the engine from ``root`` (needed), ``slots``, ``pretend`` and ``log_limit``."""
         unknown = sorted(set(options) - _OPTIONS)
         if unknown or "root" not in options:
             what = f"has no option {unknown[0]!r}" if unknown else "needs the option 'root'"
@@ -83,7 +102,10 @@ class LocalEngine:
                 remedy=f"Its options are {', '.join(sorted(_OPTIONS))}.",
             )
         return cls(
-            Path(options["root"]), slots=options.get("slots"), pretend=bool(options.get("pretend", False))
+            Path(options["root"]),
+            slots=options.get("slots"),
+            pretend=bool(options.get("pretend", False)),
+            log_limit=options.get("log_limit", LIMIT),
         )
 
     def capabilities(self) -> Capabilities:
@@ -126,7 +148,14 @@ class LocalEngine:
             first = queue.find_launch(launch_id)
         if first is not None:
             return LaunchRequest(str(first), str(first))
-        payload = {"launch_id": launch_id, "name": name, "bash": bash, **job_plan}
+        payload = {
+            "instance": self._instance,
+            "launch_id": launch_id,
+            "name": name,
+            "bash": bash,
+            "log_limit": self.log_limit,
+            **job_plan,
+        }
         answer, complaint = self._submit(json.dumps(payload).encode("ascii"))
         if "job" in answer:
             return LaunchRequest(str(answer["job"]), str(answer["job"]))
@@ -194,7 +223,8 @@ class LocalEngine:
         """Ask for the end of a job: its processes get SIGTERM and, 5 s later, SIGKILL.
 
         Returns at once; the job is over when its row says so.  A PENDING job is CANCELLED when this
-        returns.  A job that is over is left alone.
+        returns.  A job that is over is left alone.  Where the queue can be read but not written (a
+        full disk), the job's supervisor is told directly, and the row follows once there is room.
         """
         with self._queue() as queue:
             job = self._find(queue, job_id)
@@ -204,7 +234,15 @@ class LocalEngine:
                     phase="rejected",
                     remedy=f"Look at the list of jobs; the engine's state folder is {self.root}.",
                 )
-            queue.request_cancel(job.id)
+            if job.terminal:
+                return
+            processes.resume(*job.supervisor)  # It may have been stopped, even while it was writing.
+            try:
+                persevere(queue, lambda: queue.request_cancel(job.id))
+            except sqlite3.Error:
+                if not JobFolder(self.root, job.id).wake(CANCEL):
+                    raise
+                return
             JobFolder(self.root, job.id).wake()
             wake_next(self.root, queue)
             now = queue.job(job.id)
@@ -265,14 +303,35 @@ class LocalEngine:
     @contextmanager
     def _queue(self, phase: str = "maybe-sent") -> Iterator[Queue]:
         try:
-            with Queue(self.root) as queue:
-                yield queue
+            found = read_instance(self.root)
+            if found == self._instance:
+                with Queue(self.root) as queue:
+                    yield queue
+                return
         except (OSError, sqlite3.Error) as error:
+            if not os.path.isdir(self.root):
+                raise self._missing(phase) from error
             raise EngineError(
                 f"The local engine's queue in {self.root} did not answer: {_words(error)}.",
                 phase=phase,
                 remedy="See whether the folder is there, yours and on a disk with room, and ask again.",
             ) from error
+        if not found:
+            raise self._missing(phase)
+        raise EngineError(
+            f"The local engine's state folder {self.root} is another engine's now: "
+            "it was removed and made anew.",
+            phase=phase,
+            remedy="The jobs of the former one are ended and their rows are gone; start over.",
+        )
+
+    def _missing(self, phase: str) -> EngineError:
+        lost = "has lost its engine-instance file" if os.path.isdir(self.root) else "is missing"
+        return EngineError(
+            f"The local engine's state folder {self.root} {lost}.",
+            phase=phase,
+            remedy="Put the folder back if it was moved; the jobs of a folder that was removed are ended.",
+        )
 
 
 def _row(job: Job) -> JobRow:

@@ -1,12 +1,13 @@
 """The folder of one job: scripts, working directories, logs, and the records that survive a crash.
 
+incoming/PID.START.BOOT/    a job's folder while that supervisor makes it, before the queue knows of it
 jobs/ID/lock                held by the job's supervisor for as long as it lives
-jobs/ID/wake                a FIFO; a byte in it makes the supervisor look at the queue
+jobs/ID/wake                a FIFO; a byte in it makes the supervisor look at the queue, a "c" end the job
 jobs/ID/leaders             a line "task rank pid start" for every process, before it runs
 jobs/ID/supervisor.log      what the supervisor itself had to say (normally empty)
 jobs/ID/TASK/setup.sh       and run.sh, owner-only
 jobs/ID/TASK/outcome.json   how the task ended; on disk before the queue says so
-jobs/ID/TASK/RANK/          working directory of one node
+jobs/ID/TASK/RANK/          working directory of one node, made when the node starts
 jobs/ID/TASK/RANK.state/    what its setup leaves for its run (an interpreter, fetched source)
 jobs/ID/TASK/RANK.log       its output
 """
@@ -17,7 +18,9 @@ import errno
 import fcntl
 import json
 import os
+from contextlib import suppress
 
+from npac.engines.local.processes import alive
 from npac.engines.local.states import Outcome
 
 TYPE_CHECKING = False
@@ -25,33 +28,85 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+INCOMING = "incoming"
+CANCEL = b"c"
+"""In the wake FIFO: end the job.  For when the queue, where cancels are kept, cannot be written."""
+
+
 class JobFolder:
     """Paths and records of one job.  Nothing here ever holds a secret."""
 
     def __init__(self, root: str, job: int) -> None:
         self.path = os.path.join(root, "jobs", str(job))
+        self._held = -1
 
-    def make(self, tasks: list[dict[str, Any]]) -> int:
-        """Make the folder with the tasks' scripts and take its lock; gives the lock's descriptor.
+    @classmethod
+    def stage(cls, root: str, owner: tuple[int, int, str], tasks: list[dict[str, Any]]) -> JobFolder:
+        """Make the folder of a job that has no number yet, with the tasks' scripts, and take its lock.
 
-        A folder that is there already was left by a submission that never came to be.
+        This is where a submission may be slow, and nobody else waits for it: no lock but the
+        folder's own is held.  ``owner`` is this process, by pid, start time and boot.
         """
-        if os.path.lexists(self.path):
-            self.remove()
-        os.mkdir(self.path, 0o700)
-        for number, task in enumerate(tasks):
-            os.mkdir(self._of(number), 0o700)
-            for phase in ("setup", "run"):
-                if task[phase] is not None:
-                    _write(self.script(number, phase), task[phase].encode("utf-8", "surrogateescape"), 0o700)
-            for rank in range(task["nodes"]):
-                os.mkdir(self.work(number, rank), 0o700)
-                os.mkdir(self.state(number, rank), 0o700)
-        os.mkfifo(self._at("wake"), 0o600)
-        lock = self.lock()
-        if lock is None:
-            raise OSError(errno.EBUSY, "the new job's lock is held by another process", self._at("lock"))
-        return lock
+        with suppress(FileExistsError):
+            os.mkdir(os.path.join(root, INCOMING), 0o700)
+        folder = cls(root, 0)
+        folder.path = os.path.join(root, INCOMING, ".".join(map(str, owner)))
+        os.mkdir(folder.path, 0o700)
+        try:
+            for number, task in enumerate(tasks):
+                os.mkdir(folder._of(number), 0o700)
+                for phase in ("setup", "run"):
+                    if task[phase] is not None:
+                        text = task[phase].encode("utf-8", "surrogateescape")
+                        _write(folder.script(number, phase), text, 0o700)
+            os.mkfifo(folder._at("wake"), 0o600)
+            lock = folder.lock()
+            if lock is None:
+                raise OSError(
+                    errno.EBUSY, "the new job's lock is held by another process", folder._at("lock")
+                )
+            folder._held = lock  # Until this process ends.
+            return folder
+        except BaseException:
+            folder.remove()
+            raise
+
+    def enter(self, root: str, job: int) -> JobFolder | None:
+        """Move a staged folder to the place of job ``job``, in one step.
+
+        A folder that is there already was left by a submission that never came to be.  It is moved
+        out of the way and given back, to be removed when nobody waits for that.
+        """
+        place = os.path.join(root, "jobs", str(job))
+        left = None
+        if os.path.lexists(place):
+            left = JobFolder(root, job)
+            left.path = self.path + ".left"
+            os.rename(place, left.path)
+        os.rename(self.path, place)
+        self.path = place
+        return left
+
+    def make_node(self, task: int, rank: int) -> None:
+        """Make the folders of one node, where they are not there yet."""
+        for path in (self.work(task, rank), self.state(task, rank)):
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+
+    def gone(self) -> bool:
+        """Say whether the folder that this process holds is no longer at its place.
+
+        A folder that was made anew under the same name is another one.  What cannot be told (a
+        disk that does not answer) is not gone.
+        """
+        try:
+            now = os.stat(self._at("lock"))
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:
+            return False
+        held = os.fstat(self._held)
+        return (now.st_dev, now.st_ino) != (held.st_dev, held.st_ino)
 
     def lock(self) -> int | None:
         """Take the lock for as long as this process lives; None when another process has it."""
@@ -75,16 +130,18 @@ class JobFolder:
         # Read and write: the FIFO then never reports its end when the last writer goes.
         return os.open(self._at("wake"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
-    def wake(self) -> None:
-        """Make the supervisor look at the queue soon; no effect when it is gone."""
+    def wake(self, word: bytes = b"w") -> bool:
+        """Make the supervisor look at the queue soon, or end the job; False when there is none to hear it."""
         try:
             handle = os.open(self._at("wake"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
-            return
+            return False
         try:
-            os.write(handle, b"w")
+            os.write(handle, word)
+            return True
         except OSError:
-            pass  # Full of wake-ups that have not been read: the supervisor will look anyway.
+            # Full of wake-ups that have not been read: the supervisor will look anyway.
+            return word != CANCEL
         finally:
             os.close(handle)
 
@@ -92,7 +149,10 @@ class JobFolder:
         """Record a process before it is let go."""
         handle = os.open(self._at("leaders"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            os.write(handle, f"{task} {rank} {pid} {start}\n".encode("ascii"))
+            # The line end before it keeps it apart from a record that was cut short by a full disk.
+            record = f"\n{task} {rank} {pid} {start}\n".encode("ascii")
+            if os.write(handle, record) != len(record):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._at("leaders"))
         finally:
             os.close(handle)
 
@@ -157,6 +217,21 @@ class JobFolder:
 
     def _of(self, task: int) -> str:
         return os.path.join(self.path, str(task))
+
+
+def sweep(root: str) -> None:
+    """Remove what submissions left in ``incoming`` whose supervisor ended before the queue knew the job."""
+    try:
+        left = os.listdir(os.path.join(root, INCOMING))
+    except FileNotFoundError:
+        return
+    for name in left:
+        pid, _, rest = name.partition(".")
+        start, _, boot = rest.removesuffix(".left").partition(".")
+        if pid.isdigit() and start.isdigit() and not alive(int(pid), int(start), boot):
+            folder = JobFolder(root, 0)
+            folder.path = os.path.join(root, INCOMING, name)
+            folder.remove()
 
 
 def _write(path: str, data: bytes, mode: int, *, sync: bool = False) -> None:

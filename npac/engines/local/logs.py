@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 
 PIECE = 64 * 1024
 """Most bytes that are read at once; longer lines are broken where several logs are shown together."""
 _POLL = 0.15
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+"""Without waiting: a script can have put a FIFO where its log was."""
 
 
 class Tail:
@@ -23,24 +27,36 @@ class Tail:
         self._path = path
         self._prefix = prefix
         self._handle = -1
+        self._at = 0
         self._held = b""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def size(self) -> int:
         """Give how many bytes the file has now; 0 when it is not there yet."""
         try:
-            return os.stat(self._path).st_size
+            return os.stat(self._path, follow_symlinks=False).st_size
         except FileNotFoundError:
             return 0
 
     def read(self, limit: int = PIECE) -> tuple[int, str]:
-        """Read on; gives how many bytes were read and the text that can be shown."""
+        """Read on; gives how many bytes were read and the text that can be shown.
+
+        A log that was cut back since (see :mod:`npac.engines.local.log_files`) is read on from its end.
+        """
         if self._handle < 0:
             try:
-                self._handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+                self._handle = os.open(self._path, _READ)
             except FileNotFoundError:
                 return 0, ""
+            if not stat.S_ISREG(os.fstat(self._handle).st_mode):
+                raise OSError(errno.EINVAL, "the log is no longer a file", self._path)
         data = os.read(self._handle, min(limit, PIECE))
+        if not data:
+            # Only at what seems the end can the file have become shorter than what was read of it.
+            end = os.fstat(self._handle).st_size
+            if end < self._at:
+                self._at = os.lseek(self._handle, end, os.SEEK_SET)
+        self._at += len(data)
         if not self._prefix:
             return len(data), self._decoder.decode(data)
         whole, newline, rest = (self._held + data).rpartition(b"\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,13 @@ def alive(pid: int, start: int, boot: str) -> bool:
         return False
     found = stat(pid)
     return found is not None and found.start == start
+
+
+def resume(pid: int, start: int, boot: str) -> None:
+    """Let the very process that was recorded run on, if it was stopped."""
+    found = stat(pid) if boot == boot_id() else None
+    if found is not None and found.start == start:
+        send(found, signal.SIGCONT)
 
 
 def scan() -> dict[int, Stat]:
@@ -149,3 +157,37 @@ def kill_all(members: Callable[[], list[Stat]], patience: float, reap: Callable[
             send(target, signal.SIGKILL)
         time.sleep(0.005)
         reap()
+
+
+def children() -> list[int]:
+    """Give the children of this process, dead ones that were not waited for among them."""
+    me = os.getpid()
+    try:
+        with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as file:
+            return [int(pid) for pid in file.read().split()]
+    except FileNotFoundError:  # A kernel without that list.
+        return [one.pid for one in scan().values() if one.parent == me]
+
+
+def kill_children(patience: float, reap: Callable[[], bool]) -> list[int]:
+    """SIGKILL all descendants of this process, at most ``patience`` seconds; gives what could not be ended.
+
+    For a process that inherits its orphaned descendants.  A process that forks and ends, over and
+    over, is never where a look at the whole machine saw it; but one of its kind is a child of this
+    process at any time, and only when the kernel says that there is no child is there none left.
+    ``reap`` waits for what is dead and says whether children are left.
+    """
+    deadline = time.monotonic() + patience
+    before: list[int] = []
+    while reap():
+        left = children()
+        if time.monotonic() > deadline:
+            return left
+        for pid in left:
+            # Nobody else waits for it, so its number cannot be another's.
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if left == before:
+            time.sleep(0.002)
+        before = left
+    return []

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 FILE = "queue.sqlite"
+PATIENCE = 20.0
+"""Seconds to wait for other writers."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -120,8 +122,14 @@ class Queue:
         path = os.path.join(root, FILE)
         quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         # mode=rw: a queue that is gone is an error, never an empty queue.
-        self._sql = sqlite3.connect(f"file:{quoted}?mode=rw", uri=True, timeout=20.0, isolation_level=None)
+        self._sql = sqlite3.connect(
+            f"file:{quoted}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None
+        )
         self._sql.execute("PRAGMA synchronous=FULL")
+
+    def set_patience(self, seconds: float) -> None:
+        """Set how long to wait for other writers; :data:`PATIENCE` at first."""
+        self._sql.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
 
     def __enter__(self) -> Queue:
         return self
@@ -139,7 +147,7 @@ class Queue:
         self._sql.close()
 
     def begin(self) -> None:
-        """Begin a write transaction; waits up to 20 s for other writers."""
+        """Begin a write transaction; waits for other writers, as long as the patience lasts."""
         self._sql.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:

@@ -7,16 +7,24 @@ once its supervisor is dead, and whoever reconciles holds it.
 from __future__ import annotations
 
 import os
+import sqlite3
 
 from npac.engines.local import processes, states
 from npac.engines.local.environment import marker
 from npac.engines.local.folder import JobFolder
+from npac.engines.local.queue import PATIENCE
 from npac.engines.local.states import Outcome, fold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from npac.engines.local.queue import Job, Queue
 
+    T = TypeVar("T")
+
+_BRIEF = 2.0
 _PATIENCE = 5.0
 
 
@@ -25,6 +33,25 @@ def wake_next(root: str, queue: Queue) -> None:
     waiting = queue.next_pending()
     if waiting is not None:
         JobFolder(root, waiting).wake()
+
+
+def persevere(queue: Queue, write: Callable[[], T]) -> T:
+    """Make a write for which another process may hold the queue, one that was stopped while it did.
+
+    When the queue stays locked, the supervisors of all live jobs are told to run on, and the write
+    is made again with full patience.  Raises what the second try raises.
+    """
+    queue.set_patience(_BRIEF)
+    try:
+        return write()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+    finally:
+        queue.set_patience(PATIENCE)
+    for job in queue.live():
+        processes.resume(*job.supervisor)
+    return write()
 
 
 def reconcile(root: str, queue: Queue, instance: str, job: Job) -> bool:

@@ -6,6 +6,7 @@ import os
 import signal
 from contextlib import suppress
 
+from npac.engines.local.log_files import open_log
 from npac.engines.local.processes import stat
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ def spawn(
     and start time and returns before the program is executed; when it raises, or when this process
     dies first, the program never starts.  Raises ``OSError`` when there can be no process.
     """
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    output = open_log(log)
     try:
         waiting, release = os.pipe()
     except OSError:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import stat
 
+from npac.engines.local.folder import sweep
 from npac.engines.local.queue import FILE, Queue
 
 INSTANCE = "engine-instance"
@@ -35,9 +36,20 @@ def open_state(root: str, slots: int | None) -> str:
             queue.prepare(slots or os.cpu_count() or 1)
             if slots is not None and slots != queue.slots():
                 queue.set_slots(slots)
-        return _instance(root)
+        instance = read_instance(root) or _make_instance(root)
     finally:
         os.close(guard)
+    sweep(root)
+    return instance
+
+
+def read_instance(root: str) -> str:
+    """Give the identity of the engine in a folder; empty when there is none."""
+    try:
+        with open(os.path.join(root, INSTANCE), encoding="ascii") as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return ""
 
 
 def _own(root: str) -> None:
@@ -52,14 +64,9 @@ def _own(root: str) -> None:
         os.chmod(root, 0o700)
 
 
-def _instance(root: str) -> str:
-    """Give the identity, making it when there is none; only called under the folder's lock."""
+def _make_instance(root: str) -> str:
+    """Make the identity; only called under the folder's lock."""
     path = os.path.join(root, INSTANCE)
-    try:
-        with open(path, encoding="ascii") as file:
-            return file.read().strip()
-    except FileNotFoundError:
-        pass
     text = os.urandom(16).hex()
     handle = os.open(path + ".new", _MAKE | os.O_TRUNC, 0o600)
     try:

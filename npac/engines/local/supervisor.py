@@ -27,9 +27,9 @@ from contextlib import suppress
 from npac.engines.local import processes, states
 from npac.engines.local.attend import LOOK, Attendance
 from npac.engines.local.environment import base_environment
-from npac.engines.local.folder import JobFolder
-from npac.engines.local.queue import Queue
-from npac.engines.local.reconcile import reconcile, wake_next
+from npac.engines.local.folder import CANCEL, JobFolder
+from npac.engines.local.queue import FILE, Queue
+from npac.engines.local.reconcile import persevere, reconcile, wake_next
 from npac.engines.local.states import Outcome, fold
 
 TYPE_CHECKING = False
@@ -39,10 +39,17 @@ if TYPE_CHECKING:
 
 _PR_SET_CHILD_SUBREAPER = 36
 _RETRY = 0.5
+_LONGEST_RETRY = 5.0
+_QUEUE_PATIENCE = 2.0
+"""Seconds to wait for other writers of the queue; what was not written is tried again anyway."""
 
 
 class RootGone(Exception):
-    """The engine's state folder was removed under a job."""
+    """The engine's state folder was removed, or made anew, under a job."""
+
+
+class Abandoned(Exception):
+    """This supervisor must end although the end of its job could not be written down."""
 
 
 class Supervisor:
@@ -56,18 +63,22 @@ class Supervisor:
         job: int,
         payload: dict[str, Any],
         submitted_at: float,
+        folder: JobFolder,
     ) -> None:
         self.root = root
         self.instance = instance
         self.queue = queue
         self.job = job
         self.payload = payload
-        self.folder = JobFolder(root, job)
+        self.folder = folder
         self.submitted_at = submitted_at
         self.asked_to_end = False
+        self.asked_to_cancel = False
         self.noted = ""
+        self.queue_file = os.stat(os.path.join(root, FILE))
+        self.words = self.folder.listen()
         self.poller = select.poll()
-        self.poller.register(self.folder.listen(), select.POLLIN)
+        self.poller.register(self.words, select.POLLIN)
 
     def watch_signals(self) -> None:
         """Turn SIGCHLD and SIGTERM into wake-ups; be told of orphans; ignore what a terminal sends."""
@@ -92,23 +103,43 @@ class Supervisor:
         """Wait for a wake-up or for ``seconds``; raises :class:`RootGone`."""
         for handle, _ in self.poller.poll(seconds * 1000):
             with suppress(BlockingIOError):
-                os.read(handle, 4096)
-        if not self.folder.exists():
+                heard = os.read(handle, 4096)
+                self.asked_to_cancel |= handle == self.words and CANCEL in heard
+        if self.folder.gone() or self._queue_gone():
             raise RootGone
+
+    def _queue_gone(self) -> bool:
+        """Say whether the queue that this job is in was removed or replaced: nobody sees the job then."""
+        try:
+            now = os.stat(os.path.join(self.root, FILE))
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:
+            return False
+        return (now.st_dev, now.st_ino) != (self.queue_file.st_dev, self.queue_file.st_ino)
+
+    def attempt(self, write: Callable[[], None]) -> bool:
+        """Try a write; False, with a note, when it cannot be made now."""
+        try:
+            write()
+            return True
+        except (OSError, sqlite3.Error) as error:
+            self._note(f"not written, trying again: {error}")
+            return False
 
     def persist(self, write: Callable[[], None]) -> None:
         """Run a write until it succeeds: a disk that is full now may have room later.
 
-        Raises :class:`RootGone` when there is nothing left to write to.
+        Raises :class:`RootGone` when there is nothing left to write to, and :class:`Abandoned` when
+        this supervisor was asked to end.
         """
-        while True:
-            try:
-                return write()
-            except (OSError, sqlite3.Error) as error:
-                if not self.folder.exists():
-                    raise RootGone from error
-                self._note(f"not written, trying again: {error}")
-                time.sleep(_RETRY)
+        pause = _RETRY
+        while not self.attempt(write):
+            self.wait(0.0)
+            if self.asked_to_end:
+                raise Abandoned
+            self.wait(pause)
+            pause = min(2 * pause, _LONGEST_RETRY)
 
     def _note(self, text: str) -> None:
         """Leave a line in the supervisor's own log, once for a trouble that goes on."""
@@ -132,15 +163,16 @@ class Supervisor:
                 wake_next(self.root, self.queue)
                 return status == states.STARTING
             self.wait(LOOK)
+            if self.asked_to_cancel:
+                self._end_unstarted(states.CANCELLED, "cancelled before it started")
+                return False
             if self.asked_to_end:
                 why = "the job's supervisor was asked to end before the job started; nothing of it has run"
-                self.finish(
-                    [
-                        Outcome(task["name"], states.FAILED_CONTROLLER, None, why)
-                        for task in self.payload["tasks"]
-                    ]
-                )
+                self._end_unstarted(states.FAILED_CONTROLLER, why)
                 return False
+
+    def _end_unstarted(self, status: str, why: str) -> None:
+        self.finish([Outcome(task["name"], status, None, why) for task in self.payload["tasks"]])
 
     def finish(self, outcomes: list[Outcome]) -> None:
         """Say in the queue how the job ended and let the next one start."""
@@ -161,13 +193,16 @@ class Supervisor:
             umask=umask,
             submitted_at=self.submitted_at,
             wait=self.wait,
-            persist=self.persist,
+            attempt=self.attempt,
             asked_to_end=lambda: self.asked_to_end,
+            asked_to_cancel=lambda: self.asked_to_cancel,
         )
         try:
             self.finish(attendance.run())
         except RootGone:
             attendance.end_everything()
+            raise
+        except Abandoned:
             raise
         except Exception as error:
             why = f"the job's supervisor failed: {type(error).__name__}: {error}"
@@ -176,39 +211,48 @@ class Supervisor:
 
 
 def _accept(root: str, payload: dict[str, Any]) -> Supervisor | int:
-    """Put the job into the queue; gives its supervisor, or the id of the job that was there first."""
+    """Put the job into the queue; gives its supervisor, or the id of the job that was there first.
+
+    What takes long (many scripts, large ones, a slow disk) is done before the queue is locked.
+    """
     me = processes.stat(os.getpid())
     if me is None:
         raise OSError("/proc does not show this process")
     with open(os.path.join(root, "engine-instance"), encoding="ascii") as file:
         instance = file.read().strip()
+    if instance != payload["instance"]:
+        raise OSError("the state folder was made anew since it was opened")
     queue = Queue(root)
-    queue.begin()
+    tasks = payload["tasks"]
+    owner = (me.pid, me.start, processes.boot_id())
+    folder = JobFolder.stage(root, owner, tasks)
+    entered = left = None
     try:
+        persevere(queue, queue.begin)
         first = queue.find_launch(payload["launch_id"])
         if first is not None:
             return first
-        tasks = payload["tasks"]
         now = time.time()
         job = queue.insert(
             payload["launch_id"],
             payload["name"],
             [(task["name"], task["nodes"]) for task in tasks],
-            (me.pid, me.start, processes.boot_id()),
+            owner,
             now,
         )
-        folder = JobFolder(root, job)
-        try:
-            folder.make(tasks)  # Its lock is this process's until it ends.
-            supervisor = Supervisor(root, instance, queue, job, payload, now)
-            # From here on the job is seen, with a supervisor that lives and holds its lock.
-            queue.commit()
-            return supervisor
-        except BaseException:
-            folder.remove()
-            raise
+        left = folder.enter(root, job)
+        supervisor = Supervisor(root, instance, queue, job, payload, now, folder)
+        # From here on the job is seen, with a supervisor that lives and holds its lock.
+        queue.commit()
+        entered = supervisor
+        return supervisor
     finally:
         queue.rollback()
+        queue.set_patience(_QUEUE_PATIENCE)
+        if left is not None:
+            left.remove()
+        if entered is None:
+            folder.remove()
 
 
 def _answer(message: dict[str, Any]) -> None:
@@ -249,7 +293,7 @@ def main(root: str) -> None:
         accepted.watch_signals()
         if accepted.wait_for_turn():
             accepted.attend(umask)
-    except RootGone:
+    except (RootGone, Abandoned):
         sys.exit(1)
 
 
