@@ -32,6 +32,21 @@ def runs_place(*, ledger: str | None = None) -> str:
     return str(ledger_root(ledger).path)
 
 
+def strays(*, ledger: str | None = None) -> list[tuple[str, str]]:
+    """Give what stands in a ledger root under the name of a run and cannot be opened, and why not."""
+    from npac.running import ledger_root, plain_errors
+
+    with plain_errors():
+        return ledger_root(ledger).strays()
+
+
+def damage(run_id: str, *, ledger: str | None = None) -> list[tuple[str, str]]:
+    """Give what an unfinished run needs to go on and has lost: a sentence and its remedy for each."""
+    from npac import running
+
+    return running.damage(run_id, ledger=ledger)
+
+
 def events(run_id: str, *, ledger: str | None = None) -> Sequence[Event]:
     """Give the event log of a run, verified."""
     from npac.running import open_ledger, plain_errors
@@ -81,6 +96,14 @@ def cancel(run_id: str, reason: str = "", *, ledger: str | None = None) -> str:
         return request_cancel(open_ledger(run_id, ledger), reason)
 
 
+def answer(run_id: str, request_id: str, *, ledger: str | None = None) -> Mapping[str, Any] | None:
+    """Give what a driver said to a request: ``accepted`` and ``why``; None while none has seen it."""
+    from npac.running import open_ledger, plain_errors
+
+    with plain_errors():
+        return open_ledger(run_id, ledger).result(request_id)
+
+
 def retry(run_id: str, *, ledger: str | None = None) -> str:
     """Ask for one more attempt at what failed; ``resume`` carries it out.  Gives the request's id."""
     from npac.running import open_ledger, plain_errors
@@ -109,9 +132,20 @@ def logs(
     run_id: str, job: str, *, task: str = "", follow: bool = False, ledger: str | None = None
 ) -> Iterator[str]:
     """Yield the log of one job of a run in pieces of text, of one task where ``task`` is given."""
-    from npac.running import make_engine, plain_errors, status
+    from npac.engines.local.stored_logs import only_readable, stored_logs
+    from npac.errors import NpacError
+    from npac.running import local_root, make_engine, plain_errors, status
 
-    engine = make_engine(str(status(run_id, ledger=ledger).engine["name"]), {})
+    view = status(run_id, ledger=ledger)
+    if not view.engine:
+        raise NpacError(
+            f"run {run_id} has launched nothing, so it has no logs", remedy=f"npac status {run_id}"
+        )
+    if view.engine["name"] == "local" and only_readable(local_root()):
+        with plain_errors():
+            yield from stored_logs(local_root(), job, view.tasks_of(job), task)
+        return
+    engine = make_engine(str(view.engine["name"]), {})
     with plain_errors():
         yield from engine.logs(job, task=task, follow=follow)
 

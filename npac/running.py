@@ -6,7 +6,9 @@ This is where the runtime, which knows no back end, and the SkyPilot back end me
 from __future__ import annotations
 
 import datetime
+import functools
 import os
+import re
 import secrets as random_secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from typing import Any
 
 from npac.backends.errors import BackendError
 from npac.backends.skypilot import documents
+from npac.diagnostics.credentials import redacted
 from npac.errors import NpacError
 from npac.ir.errors import LinkError
 from npac.ir.linking import LinkRecord, link_program
@@ -33,6 +36,7 @@ from npac.runtime.signals import NoInterrupts, caught
 from npac.runtime.view import RunView
 
 MAX_RUN_ID = 96
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 PathLike = str | os.PathLike[str]
 Compile = Callable[[PathLike, Any], tuple[Program, bytes]]
@@ -71,6 +75,12 @@ def open_ledger(run_id: str, url: str | None) -> RunLedger:
         return ledger_root(url).open(run_id)
 
 
+def local_root() -> Path:
+    """Give the folder that the local engine keeps its state in unless told otherwise."""
+    with plain_errors():
+        return default_root() / "engines" / "local"
+
+
 def make_engine(name: str, options: Mapping[str, Any]) -> Engine:
     """Make an engine; the local one keeps its state in npac's own folder unless told otherwise."""
     from npac import engines
@@ -78,7 +88,7 @@ def make_engine(name: str, options: Mapping[str, Any]) -> Engine:
     given = dict(options)
     with plain_errors():
         if name == "local":
-            given.setdefault("root", default_root() / "engines" / "local")
+            given.setdefault("root", local_root())
             given["root"] = Path(given["root"])
         return engines.create(name, given)
 
@@ -107,7 +117,7 @@ def run(
     """Run a spec, a build or raw SkyPilot YAML; see :func:`npac.api.run`."""
     values = secret_values(secrets)
     program, blobs, pins, accelerators = load_target(target, options, compile, whole=True)
-    name = run_id or new_run_id(program.workflow or "run")
+    name = new_run_id(program.workflow or "run") if run_id is None else run_id
     if not valid_name(name):
         raise NpacError(
             f"{name!r} cannot be a run id",
@@ -128,8 +138,11 @@ def run(
     _demand_stores(program, name)
     root = ledger_root(ledger)
     with plain_errors():
-        root.demand_free(name)
-        others = [root.open(other) for other in root.runs()]
+        taken_up = root.open(name) if root.holds(name) else None
+        if taken_up is not None:
+            # A driver that ended before anything was on record leaves its run's id free.
+            runtime.demand_unbegun(taken_up)
+        others = functools.cache(lambda: _other_ledgers(root, name))
         with _interrupts(handle_signals) as interrupts:
             world = runtime.World(
                 place,
@@ -140,11 +153,23 @@ def run(
                 interrupts=interrupts,
             )
             # Asked before the ledger is made: a run that is refused leaves its id free.
-            runtime.admit(world, program, link, run_options, lambda: others)
-            book = root.create(name)
+            runtime.admit(world, program, link, run_options, others)
+            book = taken_up or root.create(name)
             return runtime.start_run(
-                book, world, program, link, run_options, blobs=blobs, others=lambda: others, driver=_driver()
+                book, world, program, link, run_options, blobs=blobs, others=others, driver=_driver()
             )
+
+
+def _other_ledgers(root: LedgerRoot, run_id: str) -> list[RunLedger]:
+    """Open the ledgers of all other runs.  Raises :class:`runtime.Refused` that names one that cannot be."""
+    found: list[RunLedger] = []
+    for other in root.runs():
+        if other != run_id:
+            try:
+                found.append(root.open(other))
+            except LedgerError as error:
+                raise runtime.unknown_outputs(other, error) from error
+    return found
 
 
 def resume(
@@ -180,6 +205,13 @@ def status(run_id: str, *, ledger: str | None) -> RunView:
     """Give what a run's log says; see :func:`npac.api.status`."""
     with plain_errors():
         return runtime.run_view(ledger_root(ledger).open(run_id))
+
+
+def damage(run_id: str, *, ledger: str | None) -> list[tuple[str, str]]:
+    """Give what an unfinished run needs to go on and has lost; see :func:`npac.operations.damage`."""
+    with plain_errors():
+        book = ledger_root(ledger).open(run_id)
+        return runtime.damage(book, runtime.run_view(book))
 
 
 def load_target(
@@ -253,6 +285,7 @@ def _demand_stores(program: Program, run_id: str) -> None:
 
 def secret_values(names: Sequence[str], *, missing_ok: bool = False) -> dict[str, str]:
     """Give the values of secrets from the environment.  Raises :class:`NpacError` listing all that lack."""
+    _demand_names(names)
     missing = [name for name in names if not os.environ.get(name)]
     if missing and not missing_ok:
         raise NpacError(
@@ -260,6 +293,21 @@ def secret_values(names: Sequence[str], *, missing_ok: bool = False) -> dict[str
             remedy="Export them in the environment; --secret-env takes names, never values.",
         )
     return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def _demand_names(names: Sequence[str]) -> None:
+    """Refuse what is no name of an environment variable, and may be a secret's value: it is not shown."""
+    for text in names:
+        if _VARIABLE.fullmatch(text):
+            continue
+        name, _, value = text.partition("=")
+        # text that only ends in equals signs is more likely a value (base64 ends so) than a name
+        shown = _VARIABLE.fullmatch(name) and value.strip("=") and redacted(name) == name
+        said = f"the secret {name} was given with a value" if shown else "a secret was given by no name"
+        raise NpacError(
+            f"{said}, and only names of environment variables are taken",
+            remedy=f"Export the value, and name the variable: --secret-env {name if shown else 'NAME'}.",
+        )
 
 
 def _renderer(program: Program, link: LinkRecord) -> runtime.Render:

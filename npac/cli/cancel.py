@@ -15,10 +15,13 @@ from npac.cli.run import driver_options, place_options, take_driver, take_lines,
 @driver_options
 @place_options
 def command(run_id: str, reason: str, **shared: Any) -> None:
-    """Cancel a run: its jobs are ended by id, and the run ends as cancelled (exit code 4)."""
+    """Cancel a run: its jobs are ended by id, and the run ends as cancelled (exit code 4).
+
+    A run that is being driven is cancelled by its driver, which is waited for.
+    """
     from npac.api import cancel
     from npac.cli.asking import carry_out
 
     driver, place, lines = take_driver(shared), take_place(shared), take_lines(shared, "cancelling")
-    cancel(run_id, reason, ledger=place["ledger"])
-    carry_out(run_id, "the request to cancel", driver, place, lines)
+    request = cancel(run_id, reason, ledger=place["ledger"])
+    carry_out(run_id, request, "the request to cancel", driver, place, lines, ends=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from typing import Any
 
 import click
@@ -25,5 +26,13 @@ def command(run_id: str, gate: str, decision: str, reason: str, **shared: Any) -
     driver, place, lines = take_driver(shared), take_place(shared), take_lines(shared)
     if not reason.strip():
         raise click.UsageError("--reason is empty; say why, for the log")
-    decide(run_id, gate, decision, reason, by=getpass.getuser(), ledger=place["ledger"])
-    carry_out(run_id, "the decision", driver, place, lines)
+    request = decide(run_id, gate, decision, reason, by=_user(), ledger=place["ledger"])
+    carry_out(run_id, request, "the decision", driver, place, lines)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run as a user that has no name.
+        return str(os.getuid())

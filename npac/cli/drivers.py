@@ -18,8 +18,15 @@ def driver_word(holder: Mapping[str, Any] | None) -> str:
     return str(holder["liveness"]) if holder["liveness"] in ("alive", "dead") else "unknown"
 
 
-def next_step(run_id: str, ended: bool, remedy: str, word: str) -> str:
+def next_step(view: Any, word: str) -> str:
     """Give the command that goes on with a run that nobody drives; else the run's own remedy."""
-    if not ended and not remedy and word in (NONE, "dead"):
-        return f"npac resume {run_id}"
-    return remedy
+    if view.ended or view.remedy or word not in (NONE, "dead"):
+        return str(view.remedy)
+    return f"npac resume {view.run_id}" if view.run_uid else f"npac run SPEC --run-id {view.run_id}"
+
+
+def unbegun(word: str) -> str:
+    """Say what a run is of which nothing is on record, where ``word`` is that of its driver."""
+    if word in (NONE, "dead"):
+        return "given up before launch"
+    return "starting"

@@ -22,6 +22,6 @@ def command(run_id: str, **shared: Any) -> None:
     from npac.cli.asking import carry_out
 
     driver, place, lines = take_driver(shared), take_place(shared), take_lines(shared, "trying again")
-    retry(run_id, ledger=place["ledger"])
+    request = retry(run_id, ledger=place["ledger"])
     click.echo(f"{run_id}: uses the program stored with the run; a changed spec needs a new run", err=True)
-    carry_out(run_id, "the request to retry", driver, place, lines)
+    carry_out(run_id, request, "the request to retry", driver, place, lines)

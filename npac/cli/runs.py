@@ -17,13 +17,13 @@ def command(ctx: click.Context, ledger: str | None) -> None:
     ctx.obj = ledger or ledger_of()
     if ctx.invoked_subcommand is not None:
         return
-    from npac.api import NpacError, holder, runs, runs_place, status
+    from npac.api import NpacError, holder, runs, runs_place, status, strays
 
-    names = runs(ledger=ctx.obj)
-    if not names:
+    names, others = runs(ledger=ctx.obj), strays(ledger=ctx.obj)
+    if not names and not others:
         click.echo(f"no runs in {runs_place(ledger=ctx.obj)}")
         return
-    found = []
+    found = [("", (name, f"unreadable: {reason}", "", "", "")) for name, reason in others]
     for name in names:
         try:
             view = status(name, ledger=ctx.obj)
@@ -50,9 +50,9 @@ def _seconds(at: str) -> str:
 
 def _unbegun(holder: Any) -> str:
     """Say what a run is of which nothing is on record."""
-    from npac.cli.drivers import driver_word
+    from npac.cli.drivers import driver_word, unbegun
 
-    return "starting" if driver_word(holder) == "alive" else "given up before launch"
+    return unbegun(driver_word(holder))
 
 
 @command.command()

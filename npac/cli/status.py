@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from npac.api import holder, status
-from npac.cli.drivers import driver_word, next_step
+from npac.api import damage, holder, status
+from npac.cli.drivers import driver_word, next_step, unbegun
 from npac.cli.project_defaults import ledger_of
 
 
@@ -24,7 +24,10 @@ def command(run_id: str, as_json: bool, watch: bool, ledger: str | None) -> None
     shown = ""
     while True:
         view = status(run_id, ledger=root)
-        text = _json(view) if as_json else _text(view, holder(run_id, ledger=root))
+        if as_json:
+            text = _json(view)
+        else:
+            text = _text(view, holder(run_id, ledger=root), damage(run_id, ledger=root))
         if text != shown:
             click.echo(text)
             shown = text
@@ -42,10 +45,14 @@ def _json(view: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, default=list)
 
 
-def _text(view: Any, holder: Any) -> str:
+def _text(view: Any, holder: Any, damage: list[tuple[str, str]]) -> str:
+    word = driver_word(holder)
+    if not view.run_uid:
+        lines = [f"{view.run_id}: {view.state}: {unbegun(word)}; nothing of it is on record"]
+        remedy = next_step(view, word)
+        return "\n".join([*lines, *([f"  next: {remedy}"] if remedy else [])])
     lines = [f"{view.run_id}: {view.state}" + (f": {view.reason}" if view.reason else "")]
     lines.append(f"  workflow {view.workflow}, engine {view.engine.get('name', '?')}, begun {view.created}")
-    word = driver_word(holder)
     if not view.ended:
         lines.append(f"  driver: {word}")
     for wave in view.waves.values():
@@ -60,7 +67,9 @@ def _text(view: Any, holder: Any) -> str:
     for decision in view.decisions.values():
         given = " (by hand)" if decision.given else ""
         lines.append(f"     ?  {decision.node}  {decision.decision}{given}")
-    remedy = next_step(view.run_id, view.ended, view.remedy, word)
+    lines += [f"  damaged: {fault}" for fault, _ in damage]
+    # What is broken must be mended before anything else can be done.
+    remedy = damage[0][1] if damage else next_step(view, word)
     if remedy:
         lines.append(f"  next: {remedy}")
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from npac.api import holder, status, why
+from npac.api import damage, holder, status, why
 from npac.cli.drivers import driver_word, next_step
 from npac.cli.project_defaults import ledger_of
 
@@ -19,9 +19,12 @@ def command(run_id: str, wave: str | None, ledger: str | None) -> None:
     text = why(run_id, wave or "", ledger=root)
     view = status(run_id, ledger=root)
     word = driver_word(holder(run_id, ledger=root))
-    remedy = next_step(run_id, view.ended, view.remedy, word)
+    faults = [] if wave else damage(run_id, ledger=root)
+    remedy = faults[0][1] if faults else next_step(view, word)
+    text += "".join(f" It is damaged: {fault}." for fault, _ in faults)
     if remedy and remedy not in text:
         driver = {"dead": "Its driver is dead", "none": "It has no driver"}.get(word)
-        text += f" {driver}, and its jobs go on by themselves." if driver else ""
+        jobs = ", and its jobs go on by themselves" if view.run_uid else ""
+        text += f" {driver}{jobs}." if driver else ""
         text += f" Next: {remedy}"
     click.echo(text)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-_SAFE_INTEGER = (1 << 53) - 1
+from npac.ledger.outside import SAFE_INTEGER
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -36,7 +36,7 @@ def parse(data: bytes) -> Any:
 def _integer(digits: str) -> int | float:
     # A float such as 1e20 is written without an exponent; only floats can be that large.
     number = int(digits)
-    return number if -_SAFE_INTEGER <= number <= _SAFE_INTEGER else float(digits)
+    return number if -SAFE_INTEGER <= number <= SAFE_INTEGER else float(digits)
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -12,11 +13,14 @@ from pathlib import Path
 
 from npac.ledger.faults import from_os, from_sqlite
 from npac.ledger.ports import LedgerCorrupt, LedgerError
+from npac.ledger.reading import connect_to_read
 
 _APPLICATION = 0x6E706163
 """Marks a SQLite file as ours ("npac")."""
 
 _FORMAT = 1
+
+_EFFECTIVE = os.access in os.supports_effective_ids
 
 _SCHEMA = """
 CREATE TABLE events (
@@ -50,6 +54,26 @@ CREATE TABLE requests (
 );
 """
 
+_COLUMNS = {
+    "events": {"number", "type", "fence", "digest", "body"},
+    "head": {"one", "number", "fence", "digest"},
+    "leases": {"fence", "started", "counter", "beat_ns", "released"},
+    "requests": {"place", "id", "kind", "data", "asked", "fence", "result"},
+}
+"""What a file of this format holds; one that lacks any of it was changed by something else."""
+
+_UNWRITABLE = frozenset(
+    (
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_AUTH,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+    )
+)
+"""Why a file may be closed to writers and still be readable."""
+
 
 def make_database(path: Path, first_digest: str) -> None:
     """Make an empty ledger file that only its owner can read; raises :class:`LedgerError`."""
@@ -63,6 +87,7 @@ def make_database(path: Path, first_digest: str) -> None:
     try:
         connection = _connect(path, busy_seconds=10.0)
         try:
+            _prepare(connection, path)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(f"PRAGMA user_version = {_FORMAT}")
             connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
@@ -74,7 +99,10 @@ def make_database(path: Path, first_digest: str) -> None:
 
 
 class Database:
-    """An open ledger file.  May be used by several threads; must not be carried over a fork."""
+    """An open ledger file.  May be used by several threads; must not be carried over a fork.
+
+    A file that this process cannot write can be read all the same.
+    """
 
     def __init__(self, path: Path, *, busy_seconds: float) -> None:
         """Open the ledger file at ``path``, which must exist and be ours.
@@ -93,9 +121,13 @@ class Database:
         except OSError as error:
             raise from_os(error, f"open the ledger {path}") from error
         try:
-            self._connection = _connect(path, busy_seconds=busy_seconds)
+            self._connection, self._unwritable = _open(path, busy_seconds=busy_seconds)
             try:
                 self._check_format()
+                self._check_tables()
+                if self._unwritable is None:
+                    # Not before it is known to be ours: nothing else's file may be changed.
+                    _prepare(self._connection, path)
             except BaseException:
                 self._connection.close()
                 raise
@@ -109,6 +141,8 @@ class Database:
         Raises :class:`LedgerError`.  What such an error says about a commit is only that it was
         not acknowledged: whoever goes on reads the log again first.
         """
+        if self._unwritable is not None:
+            raise self._unwritable
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
@@ -152,6 +186,45 @@ class Database:
                 remedy="Use the version of npac that started the run.",
             )
 
+    def _check_tables(self) -> None:
+        found: dict[str, set[str]] = {}
+        for table, column in self._connection.execute(
+            "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+        ):
+            found.setdefault(table, set()).add(column)
+        for table, columns in _COLUMNS.items():
+            lacking = sorted(columns - found.get(table, set()))
+            if lacking:
+                what = (
+                    f"the column {lacking[0]} of its table {table}"
+                    if table in found
+                    else f"its table {table}"
+                )
+                raise LedgerCorrupt(
+                    f"the ledger {self.path} is damaged: {what} is missing",
+                    remedy="Restore the run's folder from a copy; nothing was changed.",
+                )
+
+
+def _open(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection, LedgerError | None]:
+    """Open a ledger file, to write if that can be; gives the connection and why it can only be read."""
+    # SQLite keeps its log and the log's index beside the file, so the folder must be writable too.
+    for place in (path, path.parent):
+        if not os.access(place, os.W_OK, effective_ids=_EFFECTIVE):
+            refused = from_os(
+                OSError(errno.EACCES, f"{place} may only be read"), f"write to the ledger {path}"
+            )
+            return connect_to_read(path, busy_seconds=busy_seconds), refused
+    try:
+        return _connect(path, busy_seconds=busy_seconds), None
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in _UNWRITABLE:
+            raise
+        try:
+            return connect_to_read(path, busy_seconds=busy_seconds), from_sqlite(error, path)
+        except (sqlite3.Error, LedgerError):
+            raise error from None
+
 
 def _connect(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
@@ -162,16 +235,22 @@ def _connect(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
-        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        if mode != "wal":
-            raise LedgerError(
-                f"the file system of {path} cannot hold SQLite's write-ahead log",
-                remedy="Put the ledger root on a local disk.",
-            )
-        connection.execute("PRAGMA synchronous = FULL")
-        # Where fsync does not reach the disk's own cache (macOS), ask for what does.
-        connection.execute("PRAGMA fullfsync = ON")
+        # The file itself is looked at only with the first query.
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make what is committed be on the disk; a new file gets its write-ahead log."""
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise LedgerError(
+            f"the file system of {path} cannot hold SQLite's write-ahead log",
+            remedy="Put the ledger root on a local disk.",
+        )
+    connection.execute("PRAGMA synchronous = FULL")
+    # Where fsync does not reach the disk's own cache (macOS), ask for what does.
+    connection.execute("PRAGMA fullfsync = ON")

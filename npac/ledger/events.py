@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from npac.ledger.canonical import canonical_bytes, parse
+from npac.ledger.outside import writable
 from npac.ledger.ports import Event, LedgerCorrupt
 
 ZEROS = "0" * 64
@@ -23,10 +24,18 @@ def encode(
 ) -> tuple[bytes, str]:
     """Give an event's canonical bytes and their sha256 (hex).
 
-    Raises :class:`ValueError` when ``data`` is not plain JSON data.
+    What the outside world has put into ``data`` and JSON cannot hold is written as text that shows it
+    (:func:`npac.ledger.outside.writable`).  Raises :class:`ValueError` when ``data`` is not plain data.
     """
     body = canonical_bytes(
-        {"number": number, "type": type, "fence": fence, "data": data, "at": at, "previous": previous}
+        {
+            "number": number,
+            "type": type,
+            "fence": fence,
+            "data": writable(data),
+            "at": at,
+            "previous": previous,
+        }
     )
     return body, hashlib.sha256(body).hexdigest()
 

@@ -11,8 +11,8 @@ from npac.ledger.ports import LedgerCorrupt, LedgerError
 _PRIMARY = 0xFF
 """SQLite's extended result codes keep the primary code in the low byte."""
 
-_SPACE = "Free some space there, then run the command again; what was acknowledged is kept."
-_DISK = "Check the disk and its mount, then run the command again; what was acknowledged is kept."
+_SPACE = "Free some space there; what was acknowledged is kept."
+_DISK = "Check the disk and its mount; what was acknowledged is kept."
 _RIGHTS = "Give your user read and write access to that path, or use another ledger root."
 _COPY = "Restore the run's folder from a copy."
 

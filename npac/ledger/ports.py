@@ -108,6 +108,17 @@ class Store(Protocol):
         """
         ...
 
+    def mark(self, uri: str) -> str:
+        """Give a mark of this moment in the store's own terms; empty where :meth:`stale` needs none."""
+        ...
+
+    def stale(self, uri: str, kind: str, mark: str) -> bool:
+        """Say whether all there is of an artifact are links to what was there before ``mark`` was given.
+
+        Raises :class:`StoreError` when the store does not answer or refuses.
+        """
+        ...
+
     def read(self, uri: str, expected: Observation | None = None, *, limit: int = 1 << 20) -> bytes:
         """Read an object of at most ``limit`` bytes.
 
@@ -183,6 +194,10 @@ class RunLedger(Protocol):
 
     def answer(self, request_id: str, fence: int, result: Mapping[str, Any]) -> None:
         """Mark a request as dealt with."""
+        ...
+
+    def result(self, request_id: str) -> Mapping[str, Any] | None:
+        """Give what a driver answered to a request; None while it is open."""
         ...
 
     def holder(self) -> Mapping[str, Any] | None:

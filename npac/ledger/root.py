@@ -13,8 +13,8 @@ from npac.ledger.blobs import sync_folder
 from npac.ledger.database import make_database
 from npac.ledger.events import ZEROS
 from npac.ledger.faults import from_os
-from npac.ledger.ports import LedgerError, StoreError
-from npac.ledger.sqlite import DATABASE, SqliteLedger
+from npac.ledger.ports import LedgerCorrupt, LedgerError, StoreError
+from npac.ledger.sqlite import BLOBS, DATABASE, SqliteLedger
 from npac.ledger.stores.file import path_of
 from npac.ledger.surroundings import Surroundings
 
@@ -61,7 +61,7 @@ class LedgerRoot:
         folder = self._folder(run_id)
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if os.path.lexists(folder):
+            if self.holds(run_id):
                 raise _exists(run_id, folder)
             # Made aside and renamed: a run is there as a whole or not at all.
             staging = Path(tempfile.mkdtemp(prefix=".new-", dir=self.path))
@@ -80,11 +80,26 @@ class LedgerRoot:
             raise from_os(error, f"make the ledger folder {folder}") from error
         return self.open(run_id)
 
-    def demand_free(self, run_id: str) -> None:
-        """Raise :class:`LedgerError` when a run has this id already, or nothing may have it."""
+    def holds(self, run_id: str) -> bool:
+        """Say whether a run has this id, even one of which nothing is on record.
+
+        Raises :class:`LedgerError` for an id that no run may have, and when something that is no
+        ledger stands in its place.
+        """
         folder = self._folder(run_id)
-        if os.path.lexists(folder):
-            raise _exists(run_id, folder)
+        try:
+            if not os.path.lexists(folder):
+                return False
+            if not os.path.islink(folder) and _holds_ledger(folder):
+                return True
+        except NotADirectoryError:
+            pass
+        except OSError as error:
+            raise from_os(error, f"look at the ledger folder {folder}") from error
+        raise LedgerError(
+            f"{folder} exists already, and it is not the ledger of a run",
+            remedy="Move it away, or choose another run id.",
+        )
 
     def open(self, run_id: str) -> SqliteLedger:
         """Open the ledger of a run; raises :class:`LedgerError` when there is none."""
@@ -94,6 +109,11 @@ class LedgerRoot:
                 raise LedgerError(
                     f"{folder} is not a folder, so it is not the ledger of run {run_id}",
                     remedy="Put the run's folder itself there; a ledger is never reached by a link.",
+                )
+            if not _holds_ledger(folder) and _was_ledger(folder):
+                raise LedgerCorrupt(
+                    f"the folder {folder} of run {run_id} has lost its {DATABASE}",
+                    remedy="Restore the run's folder from a copy.",
                 )
             os.lstat(folder / DATABASE)
         except FileNotFoundError:
@@ -117,6 +137,33 @@ class LedgerRoot:
                     named = _RUN_ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
                     if named and _holds_ledger(entry.path):
                         found.append(entry.name)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise from_os(error, f"list the ledger root {self.path}") from error
+        return sorted(found)
+
+    def strays(self) -> list[tuple[str, str]]:
+        """Give what is named like a run and cannot be opened as one, each with a sentence that says why.
+
+        That are links to the folders of runs, links that lead nowhere, and folders that have lost
+        their ledger file.  Raises like :meth:`runs`.
+        """
+        found = []
+        try:
+            with os.scandir(self.path) as entries:
+                for entry in entries:
+                    if not _RUN_ID.fullmatch(entry.name):
+                        continue
+                    if entry.is_symlink():
+                        target = os.path.realpath(entry.path)
+                        if not os.path.lexists(target):
+                            found.append((entry.name, f"it is a link to {target}, where nothing is"))
+                        elif os.path.lexists(os.path.join(target, DATABASE)):
+                            why = f"it is a link to {target}; a ledger is never reached by a link"
+                            found.append((entry.name, why))
+                    elif entry.is_dir() and not _holds_ledger(entry.path) and _was_ledger(entry.path):
+                        found.append((entry.name, f"it has lost its {DATABASE}"))
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -152,7 +199,11 @@ def _root_path(url: str) -> Path:
         raise LedgerError(f"no ledger root: {error}", remedy=error.remedy) from error
 
 
-def _holds_ledger(folder: str) -> bool:
+def _was_ledger(folder: str | Path) -> bool:
+    return any(os.path.lexists(os.path.join(folder, name)) for name in (BLOBS, f"{DATABASE}-wal"))
+
+
+def _holds_ledger(folder: str | Path) -> bool:
     # Any other error than absence goes up: a run that cannot be seen is not one that is not there.
     try:
         os.lstat(os.path.join(folder, DATABASE))

@@ -12,6 +12,7 @@ from npac.ledger.canonical import canonical_bytes, parse
 from npac.ledger.database import Database
 from npac.ledger.events import DRIVER_STARTED, Chain, corrupt, decode, encode
 from npac.ledger.lease import Lease, Sighting, await_lease
+from npac.ledger.outside import writable
 from npac.ledger.ports import Event, LeaseLost, LedgerCorrupt, LedgerError, Request
 from npac.ledger.process import ProcessIdentity, liveness
 from npac.ledger.surroundings import Surroundings
@@ -239,7 +240,7 @@ class SqliteLedger:
         with self._database.write() as connection:
             connection.execute(
                 "INSERT INTO requests (id, kind, data, asked) VALUES (?, ?, ?, ?)",
-                (request_id, kind, canonical_bytes(data), self._around.now()),
+                (request_id, kind, canonical_bytes(writable(data)), self._around.now()),
             )
         return request_id
 
@@ -260,7 +261,7 @@ class SqliteLedger:
             self._demand(connection, fence)
             done = connection.execute(
                 "UPDATE requests SET fence = ?, result = ? WHERE id = ? AND result IS NULL",
-                (fence, canonical_bytes(result), request_id),
+                (fence, canonical_bytes(writable(result)), request_id),
             )
             if done.rowcount != 1:
                 raise LedgerError(
@@ -282,12 +283,27 @@ class SqliteLedger:
         return None if row[0] is None else self._parsed(row[0], request_id)
 
     def check_file(self) -> list[str]:
-        """Let SQLite check its own file; gives a sentence for each fault, none when it is sound."""
+        """Let SQLite check its own file, and look at what is no event; gives a sentence for each fault.
+
+        Every driver of the log must have its lease, and every request must be readable.
+        """
         with self._database.read() as connection:
             rows = connection.execute("PRAGMA quick_check").fetchall()
-        return [
+            head = _head(connection)
+            leases = {fence for (fence,) in connection.execute("SELECT fence FROM leases")}
+            asked = connection.execute("SELECT id, data FROM requests").fetchall()
+        faults = [
             f"the ledger file of run {self.run_id} is damaged: {row[0]}" for row in rows if row[0] != "ok"
         ]
+        drivers = set(range(1, head.fence + 1))
+        faults += [f"the lease of driver {fence} is missing" for fence in sorted(drivers - leases)]
+        faults += [f"there is a lease of a driver {fence!r} that never was" for fence in leases - drivers]
+        for request_id, data in asked:
+            try:
+                self._parsed(data, request_id)
+            except LedgerCorrupt as error:
+                faults.append(str(error))
+        return faults
 
     def _parsed(self, data: bytes, request_id: str) -> Mapping[str, Any]:
         try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from npac.ir.program import Program
 from npac.launch.identity import may_be_of_run
 from npac.launch.ports import Capabilities, Engine, EngineError
-from npac.ledger.ports import RunLedger
+from npac.ledger.ports import LedgerError, RunLedger
 from npac.runtime import events as ev
 from npac.runtime import fold
 from npac.runtime.options import Refused
@@ -52,28 +52,46 @@ def demand_no_strange_jobs(engine: Engine, run_id: str) -> None:
         )
 
 
-def demand_own_outputs(outputs: Iterable[Iterable[str]], others: Iterable[RunLedger]) -> None:
+def demand_own_outputs(outputs: Iterable[Iterable[str]], others: Callable[[], Iterable[RunLedger]]) -> None:
     """Refuse while an unfinished run of ``others`` declares an output that overlaps with ``outputs``.
 
     ``outputs`` are ``(uri, kind)``.  Two outputs overlap when they are equal or one is a directory
-    that holds the other.  Raises :class:`npac.ledger.ports.LedgerError` when another run's log
-    cannot be read, since nothing is known of its outputs then.
+    that holds the other.  Refuses, too, when another run's log cannot be read, since nothing is known
+    of its outputs then.  ``others`` is called only when there are outputs.
     """
     mine = [(str(uri), str(kind)) for uri, kind in outputs]
-    for other in others:
-        events = other.events()
-        if events and events[-1].type == ev.RUN_ENDED:
-            continue
-        view = fold.fold(events, other.get_blob)
-        if view.ended or not view.outputs:
-            continue
-        for uri, kind in json.loads(other.get_blob(view.outputs))["outputs"]:
+    for other in others() if mine else ():
+        try:
+            written = _unfinished_outputs(other)
+        except LedgerError as error:
+            raise unknown_outputs(other.run_id, error) from error
+        for uri, kind in written:
             clash = next((own for own, own_kind in mine if overlap(own, own_kind, uri, kind)), "")
             if clash:
                 raise Refused(
                     f"run {other.run_id} is not finished and writes {uri}, as this run does ({clash})",
                     remedy="let it end or cancel it, put run.id into the URI, or use --allow-shared-outputs",
                 )
+
+
+def unknown_outputs(run_id: str, error: LedgerError) -> Refused:
+    """Give what to say when the ledger of another run cannot be read."""
+    remedy = f"{error.remedy.rstrip('. ')}; or " if error.remedy else ""
+    return Refused(
+        f"which outputs run {run_id} may be writing is not known: {error}",
+        remedy=f"{remedy}move that run's folder out of the ledger root, or use --allow-shared-outputs",
+    )
+
+
+def _unfinished_outputs(other: RunLedger) -> list[tuple[str, str]]:
+    """Give ``(uri, kind)`` of all that an unfinished run may write; nothing for one that has ended."""
+    events = other.events()
+    if events and events[-1].type == ev.RUN_ENDED:
+        return []
+    view = fold.fold(events, other.get_blob)
+    if view.ended or not view.outputs:
+        return []
+    return [(uri, kind) for uri, kind in json.loads(other.get_blob(view.outputs))["outputs"]]
 
 
 def overlap(one: str, one_kind: str, other: str, other_kind: str) -> bool:

@@ -13,10 +13,11 @@ from npac.launch.ports import Capabilities
 from npac.ledger.ports import LeaseHeld, Request, RunLedger
 from npac.runtime import admission, fold, gates, outputs
 from npac.runtime import events as ev
+from npac.runtime.admission import unknown_outputs
 from npac.runtime.driver import drive, release
-from npac.runtime.options import Refused, RunOptions, RunResult, result_of
+from npac.runtime.options import Driven, Refused, RunOptions, RunResult, result_of
 from npac.runtime.session import CANCEL, DECIDE, RETRY, Session
-from npac.runtime.stored import StoredRun, demand_same, load
+from npac.runtime.stored import StoredRun, damage, demand_same, demand_unbegun, load, unbegun
 from npac.runtime.view import BLOCKED, CANCELLED, FAILED, SUCCEEDED, RunView
 from npac.runtime.waves import affordable
 from npac.runtime.why import why
@@ -24,6 +25,7 @@ from npac.runtime.world import LaunchValues, Render, World
 
 __all__ = [
     "Admission",
+    "Driven",
     "LaunchValues",
     "Refused",
     "Render",
@@ -32,7 +34,9 @@ __all__ = [
     "StoredRun",
     "World",
     "admit",
+    "damage",
     "demand_blocked_gate",
+    "demand_unbegun",
     "load",
     "request_cancel",
     "request_decision",
@@ -40,6 +44,7 @@ __all__ = [
     "resume_run",
     "run_view",
     "start_run",
+    "unknown_outputs",
     "why",
     "written_by",
 ]
@@ -58,6 +63,8 @@ def start_run(
 ) -> RunResult:
     """Run a program from its entry, in the empty ledger of a new run.
 
+    A ledger that a driver took and of which nothing else is on record is as good as empty.
+
     ``link`` holds the run's id (the ledger's) and its random uid.  ``blobs`` are stored with the run
     (``{"spec": …, "manifest": …}``).  ``others`` gives the ledgers of the other runs of the same
     root, whose outputs must not overlap.  ``driver`` is what this driver says of itself.
@@ -72,25 +79,31 @@ def start_run(
     secrets, capabilities, written = admitted.secrets, admitted.capabilities, admitted.outputs
     stored = {"program": program_bytes(program), "link": record_bytes(link), **(blobs or {})}
     fence = _take(ledger, driver)
-    view = fold.fold(ledger.events(), ledger.get_blob)
-    session = Session(ledger, fence, view, world, options)
-    if view.run_uid:
+    session = Session(ledger, fence, RunView(), world, options)
+    try:
+        demand_unbegun(ledger)
+        session.view = fold.fold(ledger.events(), ledger.get_blob)
+        if fence > 1:
+            # They were meant for a driver that never began.
+            for request in ledger.requests():
+                session.answer(request, False, "the run had not begun")
+        session.append(
+            ev.RUN_CREATED,
+            {
+                "schema": ev.SCHEMA,
+                "run_id": link.run_id,
+                "run_uid": link.run_uid,
+                "workflow": program.workflow,
+                "blobs": {f"{name}_blob": ledger.put_blob(data) for name, data in stored.items()},
+                "outputs_blob": ledger.put_blob(ev.encode({"outputs": written})),
+                "engine": _engine(capabilities),
+                "secrets": list(secrets),
+                "options": dataclasses.asdict(options),
+            },
+        )
+    except BaseException:
         release(session)
-        raise Refused(f"run {ledger.run_id} exists already", remedy=f"npac resume {ledger.run_id}")
-    session.append(
-        ev.RUN_CREATED,
-        {
-            "schema": ev.SCHEMA,
-            "run_id": link.run_id,
-            "run_uid": link.run_uid,
-            "workflow": program.workflow,
-            "blobs": {f"{name}_blob": ledger.put_blob(data) for name, data in stored.items()},
-            "outputs_blob": ledger.put_blob(ev.encode({"outputs": written})),
-            "engine": _engine(capabilities),
-            "secrets": list(secrets),
-            "options": dataclasses.asdict(options),
-        },
-    )
+        raise
     return drive(session, program, capabilities)
 
 
@@ -125,7 +138,7 @@ def admit(
     capabilities = admission.capabilities_of(world.engine)
     written = outputs.of_program(program, link.run_id)
     if not options.allow_shared_outputs:
-        admission.demand_own_outputs(written, others())
+        admission.demand_own_outputs(written, others)
     admission.demand_no_strange_jobs(world.engine, link.run_id)
     return Admission(secrets, capabilities, written)
 
@@ -152,7 +165,8 @@ def resume_run(
     stored = load(ledger)
     demand_same(stored, program, link)
     options = options or _options(stored.view)
-    if not _may_go_on(stored.view, ledger.requests(), options):
+    asked = ledger.requests()
+    if not asked and not _may_go_on(stored.view, asked, options):
         return _left_alone(stored.view)
     fence = _take(ledger, driver)
     view = fold.fold(ledger.events(), ledger.get_blob)
@@ -189,21 +203,40 @@ def _left_alone(view: RunView) -> RunResult:
 
 
 def run_view(ledger: RunLedger) -> RunView:
-    """Give all that a run's log says.  Raises a ledger error when it cannot be read."""
-    return fold.fold(ledger.events(), ledger.get_blob)
+    """Give all that a run's log says.  Raises a ledger error when it cannot be read.
+
+    A run of which nothing is on record is ``planned``, and has nothing but its id.
+    """
+    view = fold.fold(ledger.events(), ledger.get_blob)
+    view.run_id = view.run_id or ledger.run_id
+    return view
+
+
+def _demand_someone(ledger: RunLedger) -> None:
+    """Refuse to leave a request for a run that never began, unless its driver may be about to begin."""
+    last = ledger.holder()
+    gone = last is None or last["released"] or last["liveness"] == "dead"
+    if gone and not fold.fold(ledger.events(), ledger.get_blob).run_uid:
+        raise unbegun(ledger)
 
 
 def request_cancel(ledger: RunLedger, reason: str = "") -> str:
     """Ask for the end of a run; gives the request's id.
 
     A live driver sees it within one poll.  When there is none, :func:`resume_run` takes the run and
-    cancels what is in flight.
+    cancels what is in flight.  Raises :class:`Refused` for a run that never began, unless its driver
+    may be alive and about to.
     """
+    _demand_someone(ledger)
     return ledger.ask(CANCEL, {"reason": reason or "cancelled by request"})
 
 
 def request_retry(ledger: RunLedger) -> str:
-    """Ask for one more attempt at what failed; :func:`resume_run` carries it out."""
+    """Ask for one more attempt at what failed; :func:`resume_run` carries it out.
+
+    Raises :class:`Refused` as :func:`request_cancel` does.
+    """
+    _demand_someone(ledger)
     return ledger.ask(RETRY, {})
 
 
@@ -230,7 +263,7 @@ def _take(ledger: RunLedger, driver: Mapping[str, Any] | None) -> int:
     try:
         return ledger.take(dict(driver or {}))
     except LeaseHeld as error:
-        raise Refused(f"run {ledger.run_id}: {error}", remedy=error.remedy) from error
+        raise Driven(f"run {ledger.run_id}: {error}", remedy=error.remedy) from error
 
 
 def _engine(capabilities: Capabilities) -> dict[str, str]:
@@ -282,5 +315,8 @@ def _take_requests(session: Session, program: Program) -> bool:
             else:
                 session.answer(request, False, f"the run is {view.state}, and not at a gate")
         elif request.kind == CANCEL and view.ended and not retry:
-            session.answer(request, False, f"the run has {view.state} already")
+            word = "was" if view.state == CANCELLED else "has"
+            session.answer(request, False, f"the run {word} {view.state} already")
+        elif request.kind != CANCEL and view.ended:
+            session.answer(request, False, f"this version knows no request of kind {request.kind!r}")
     return retry

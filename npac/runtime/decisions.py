@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from npac.ir.program import LOOP_BACK, PROMOTE
+from npac.ledger.outside import visible
 
 KEYS = ("decision", "last_decision", "action")
 """The first of these that the object has gives the decision."""
@@ -35,7 +36,9 @@ def parse(data: bytes) -> str:
     try:
         found = json.loads(data.decode("utf-8"), object_pairs_hook=_unique)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise DecisionError(f"the decision artifact is not JSON ({error}): {_show(data)}") from error
+        raise DecisionError(
+            f"the decision artifact is not JSON ({visible(str(error))}): {_show(data)}"
+        ) from error
     if not isinstance(found, dict):
         raise DecisionError(f"the decision artifact is not a JSON object: {_show(data)}")
     for key in KEYS:
@@ -48,7 +51,10 @@ def meaning(value: Any, key: str = "decision") -> str:
     """Give what one value means.  Raises :class:`DecisionError` for a value that means nothing."""
     if isinstance(value, str) and value in MEANINGS:
         return MEANINGS[value]
-    shown = json.dumps(value, ensure_ascii=False)[:_SHOWN]
+    try:
+        shown = _cut(visible(json.dumps(value, ensure_ascii=False)))
+    except RecursionError:
+        shown = "a value nested too deeply to be shown"
     raise DecisionError(f"{key} is {shown}, which is none of {', '.join(MEANINGS)}")
 
 
@@ -60,5 +66,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _show(data: bytes) -> str:
-    text = data[: _SHOWN + 1].decode("utf-8", "backslashreplace")
+    return _cut(visible(data[: _SHOWN + 1].decode("utf-8", "backslashreplace")))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -44,7 +44,9 @@ def drive(
     except LeaseLost as error:
         return _unrecorded(session, f"another driver has taken the run: {error}", error.remedy)
     except LedgerError as error:
-        return _unrecorded(session, f"the run's ledger cannot be used: {error}", error.remedy)
+        then = f"npac resume {session.view.run_id}"
+        remedy = f"{error.remedy.rstrip('. ')}. Then: {then}" if error.remedy else then
+        return _unrecorded(session, f"the run's ledger cannot be used: {error}", remedy)
     finally:
         release(session)
 
@@ -94,7 +96,8 @@ def _check_groups(session: Session, node: str, groups: tuple[GroupOutputs, ...])
     records: list[dict[str, Any]] = []
     for group in groups:
         first: Mapping[str, Observation | None] = view.opened.get(group.group, {})
-        proof = outputs.prove(session, group.outputs, first, group.group)
+        marked = view.opened_marks.get(group.group, {})
+        proof = outputs.prove(session, group.outputs, first, marked, group.group)
         if proof.missing:
             raise Failed(
                 f"{group.group} has ended without its outputs: {outputs.say_missing(proof.missing)}",

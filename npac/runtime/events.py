@@ -23,7 +23,8 @@ happened".  All data is JSON.  ``node`` is always the id of a node of the progra
     ``loops``, ``attempt``, ``members`` (those that this attempt posts), ``states`` (a name for each
     member of the wave), ``budget`` (``first``, ``retries``, ``infrastructure``, ``request`` or
     ``lost-output``) and, in the first attempt, ``before``: the observation (or null) of each declared
-    output, ``{uri: …}``; and ``opens``: ``{group: {uri: …}}`` for sequences that begin here.
+    output, ``{uri: …}``; ``opens``: ``{group: {uri: …}}`` for sequences that begin here; and ``marks``:
+    the mark of that moment that the store of each gives, ``{uri: …}``.
 ``launch-intent``
     ``node``, ``attempt``, ``batch``, ``members``, ``launch_id``, ``name``, ``n`` (which POST of this
     launch id), ``instance`` (of the engine), ``tasks`` (names of the documents' tasks, in the order
@@ -74,6 +75,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from npac.ledger.outside import writable
 from npac.ledger.ports import Event, LedgerCorrupt, Observation
 
 SCHEMA = "npac.run/v1"
@@ -109,8 +111,8 @@ INLINE_LIMIT = 32 * 1024
 
 
 def encode(data: Mapping[str, Any]) -> bytes:
-    """Give data as compact JSON bytes with sorted keys."""
-    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    """Give data as compact JSON bytes with sorted keys; what JSON cannot hold is shown as text."""
+    return json.dumps(writable(data), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
 def packed(data: Mapping[str, Any], put_blob: Callable[[bytes], str]) -> Mapping[str, Any]:

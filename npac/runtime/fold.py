@@ -115,10 +115,12 @@ def _wave_started(view: RunView, data: Data, event: Event) -> None:
             loops=dict(data["loops"]),
             states=tuple(data["states"]),
             before=_observations(data["before"]),
+            marks=dict(data.get("marks", {})),
         )
         view.waves[wave.node] = wave
         for group, seen in data["opens"].items():
             view.opened[group] = _observations(seen)
+            view.opened_marks[group] = wave.marks
     if data["budget"] in ("request", "first"):
         # A wave that failed comes before any that has not begun: the grant is used up by either.
         view.retry = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from npac.launch.backoff import Backoff
 from npac.launch.ports import Capabilities, EngineError, JobRow
 from npac.launch.supervision import Dark, Ended, Foreign, Gone, JobRef, Moved, Watch, look
 from npac.runtime import events as ev
@@ -16,6 +17,14 @@ FIRST_PAUSE = 0.05
 """Seconds between the first two looks at a job; the pause grows to the user's ``poll_seconds``."""
 
 PAUSE_GROWTH = 1.4
+
+OUTAGE = Backoff(first=1.0, cap=15.0)
+"""Between two looks at an engine that does not answer."""
+
+SAY_AGAIN = Backoff(first=15.0, cap=300.0, jitter=0.0)
+"""Between two lines about the same outage."""
+
+_SLICE = 1.0
 
 CANCEL_PATIENCE = 120.0
 """Seconds within which a cancelled job must be seen to have ended."""
@@ -48,6 +57,7 @@ def _supervise(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
     world, options = session.world, session.options
     watch = Watch(ref, last=(launch.status, tuple((n, s) for n, s in launch.task_status)))
     pause = min(FIRST_PAUSE, options.poll_seconds)
+    outage = _Outage(session, batch)
     if launch.cancelling:
         return _cancel(session, batch, launch, launch.cancelling)
     while True:
@@ -57,9 +67,10 @@ def _supervise(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
             return _out_of_time(session, batch, launch)
         watch, verdict = look(watch, _answer(session, ref), world.clock())
         if isinstance(verdict, Dark):
-            _dark(session, batch, verdict)
-        else:
-            _heard(session, batch)
+            _rest(session, outage.dark(verdict), batch.deadline)
+            pause = min(FIRST_PAUSE, options.poll_seconds)
+            continue
+        outage.over()
         if isinstance(verdict, Ended):
             _tell(session, batch, launch, verdict.row)
             return verdict.row
@@ -106,24 +117,66 @@ def _vanished(batch: Batch, ref: JobRef, verdict: Gone | Foreign) -> Blocked:
     )
 
 
-def _dark(session: Session, batch: Batch, verdict: Dark) -> None:
-    if not session.view.dark:
-        session.append(ev.ENGINE_LOST, {"node": batch.wave.id, "message": verdict.message[:2000]})
-    session.world.progress.outage(verdict.message, verdict.seconds)
-    if verdict.seconds > session.options.max_status_outage:
-        raise Blocked(
-            f"the engine has not answered for {verdict.seconds:.0f} s, and its job was left alone: "
-            f"{verdict.message}",
-            code="ENGINE_SILENT",
-            node=batch.wave.id,
-            remedy="make the engine reachable and resume",
-        )
+class _Outage:
+    """An engine that does not answer: on record once, told rarely, asked less and less often."""
+
+    def __init__(self, session: Session, batch: Batch) -> None:
+        self._session, self._batch = session, batch
+        self._looks = self._told = 0
+        self._tell_at = 0.0
+
+    def dark(self, verdict: Dark) -> float:
+        """Take in that a look has failed; gives the seconds until the next one.
+
+        Raises :class:`Blocked` when the engine has been silent for too long.
+        """
+        session = self._session
+        self.tell(verdict)
+        bound = session.options.max_status_outage
+        if verdict.seconds > bound:
+            raise Blocked(
+                f"the engine has not answered for {verdict.seconds:.0f} s, and its job was left alone: "
+                f"{verdict.message}",
+                code="ENGINE_SILENT",
+                node=self._batch.wave.id,
+                remedy="make the engine reachable and resume",
+            )
+        self._looks += 1
+        pause = OUTAGE.delay(self._looks, session.world.random)
+        # The bound is met at its time, and not a long pause later.
+        return min(pause, max(bound - verdict.seconds, 0.0) + FIRST_PAUSE)
+
+    def tell(self, verdict: Dark) -> None:
+        """Put the outage on record, and tell of it when it is time to."""
+        session = self._session
+        if not session.view.dark:
+            session.append(ev.ENGINE_LOST, {"node": self._batch.wave.id, "message": verdict.message[:2000]})
+        if verdict.first:
+            self._looks = self._told = 0
+            self._tell_at = 0.0
+        if verdict.seconds >= self._tell_at:
+            session.world.progress.outage(verdict.message, verdict.seconds)
+            self._told += 1
+            self._tell_at = verdict.seconds + SAY_AGAIN.base(self._told)
+
+    def over(self) -> None:
+        """Take in an answer: an outage that is on record is over, whatever the answer was."""
+        if self._session.view.dark:
+            self._session.append(ev.ENGINE_BACK, {"node": self._batch.wave.id, "message": ""})
 
 
-def _heard(session: Session, batch: Batch) -> None:
-    """The engine has answered: an outage that is on record is over, whatever the answer was."""
-    if session.view.dark:
-        session.append(ev.ENGINE_BACK, {"node": batch.wave.id, "message": ""})
+def _rest(session: Session, seconds: float, deadline: float | None) -> None:
+    """Pause without becoming deaf: what people ask for, signals and the wave's bound end it early."""
+    until = session.world.clock() + seconds
+    if deadline is not None:
+        until = min(until, deadline)
+    while True:
+        left = until - session.world.clock()
+        if left <= 0:
+            return
+        session.pause(min(left, _SLICE))
+        if session.look_up():
+            return
 
 
 def _out_of_time(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
@@ -144,12 +197,15 @@ def _cancel(session: Session, batch: Batch, launch: LaunchView, why: str) -> Job
     if not launch.cancelling:
         session.append(ev.CANCEL_INTENT, {"launch_id": launch.launch_id, "job_id": ref.id, "why": why})
     watch, asked, pause = Watch(ref), False, FIRST_PAUSE
+    outage = _Outage(session, batch)
     until = session.world.clock() + CANCEL_PATIENCE
     while True:
         session.look_up()
         watch, verdict = look(watch, _answer(session, ref), session.world.clock())
-        if not isinstance(verdict, Dark):
-            _heard(session, batch)
+        if isinstance(verdict, Dark):
+            outage.tell(verdict)
+        else:
+            outage.over()
         if isinstance(verdict, Ended):
             _tell(session, batch, launch, verdict.row)
             session.append(

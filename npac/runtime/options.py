@@ -93,3 +93,7 @@ class Refused(Exception):
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
         self.remedy = remedy
+
+
+class Driven(Refused):
+    """Another driver holds the run, and is or may be alive."""

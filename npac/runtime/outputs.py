@@ -123,14 +123,29 @@ def before(session: Session, artifacts: Iterable[Artifact]) -> dict[str, Any]:
     }
 
 
+def marks(session: Session, artifacts: Iterable[Artifact]) -> dict[str, str]:
+    """Give each store's mark of the moment before anything is launched, where it has one."""
+    store_for = session.world.store_for
+    found = {
+        each.key: store_for(each.uri).mark(each.uri) for each in declared(artifacts, session.view.run_id)
+    }
+    return {key: mark for key, mark in found.items() if mark}
+
+
 def prove(
-    session: Session, artifacts: Iterable[Artifact], first: Mapping[str, Observation | None], state: str
+    session: Session,
+    artifacts: Iterable[Artifact],
+    first: Mapping[str, Observation | None],
+    marked: Mapping[str, str],
+    state: str,
 ) -> Proof:
     """Observe declared outputs after success.
 
     An output counts when it is there, is not empty and is not what it was at first.  One of which
-    no first observation is on record counts as missing: nothing tells it from an old file.
+    no first observation is on record counts as missing: nothing tells it from an old file.  Links
+    count as what they lead to, which must have changed since the mark in ``marked``.
     """
+    store_for = session.world.store_for
     records: list[dict[str, Any]] = []
     missing: list[dict[str, str]] = []
     for each in declared(artifacts, session.view.run_id):
@@ -144,6 +159,14 @@ def prove(
             why = "it is not on record how it was before"
         elif same(first[each.key], seen):
             why = "it is the same as before the step began"
+        elif patiently(
+            session,
+            each.uri,
+            partial(store_for(each.uri).stale, each.uri, each.kind, marked.get(each.key, "")),
+        ):
+            why = "it is a link to what was there before the step began"
+            if each.kind == "directory":
+                why = "nothing but links to what was there before the step began is new in it"
         if why or seen is None:
             missing.append({"uri": each.uri, "kind": each.kind, "why": why})
         else:

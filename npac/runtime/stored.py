@@ -9,7 +9,7 @@ from npac.ir.canonical import digest_bytes, program_bytes
 from npac.ir.codec import program_from_json, program_to_json
 from npac.ir.linking import LinkRecord, record_bytes, record_from_json, record_to_json
 from npac.ir.program import Program
-from npac.ledger.ports import LedgerCorrupt, RunLedger
+from npac.ledger.ports import LedgerCorrupt, LedgerError, RunLedger
 from npac.runtime import fold
 from npac.runtime.options import Refused
 from npac.runtime.view import RunView
@@ -32,10 +32,7 @@ def load(ledger: RunLedger) -> StoredRun:
     """
     view = fold.fold(ledger.events(), ledger.get_blob)
     if not view.run_uid:
-        raise Refused(
-            f"run {ledger.run_id} was given up before anything was launched",
-            remedy="start it again under another run id",
-        )
+        raise unbegun(ledger)
     try:
         program = program_from_json(json.loads(ledger.get_blob(view.blobs["program"])))
         link = record_from_json(json.loads(ledger.get_blob(view.blobs["link"])))
@@ -45,6 +42,49 @@ def load(ledger: RunLedger) -> StoredRun:
             remedy="use the version of npac that the run was started with",
         ) from error
     return StoredRun(view, program, link)
+
+
+def unbegun(ledger: RunLedger) -> Refused:
+    """Give what to say of a run of which nothing is on record: its driver ended first, or begins now."""
+    last = ledger.holder()
+    if last is not None and not last["released"] and last["liveness"] != "dead":
+        return Refused(
+            f"run {ledger.run_id} is just being started, and nothing of it is on record yet",
+            remedy=f"npac status {ledger.run_id} shows when it has begun",
+        )
+    return Refused(
+        f"run {ledger.run_id} was given up before anything of it was on record; nothing was launched",
+        remedy=f"npac run SPEC --run-id {ledger.run_id} starts it",
+    )
+
+
+def demand_unbegun(ledger: RunLedger) -> None:
+    """Refuse unless nothing of a run is on record, so that its id may still be used."""
+    if fold.fold(ledger.events(), ledger.get_blob).run_uid:
+        raise Refused(
+            f"run {ledger.run_id} exists already",
+            remedy=f"Go on with it by `npac resume {ledger.run_id}`, or choose another run id",
+        )
+
+
+def damage(ledger: RunLedger, view: RunView) -> list[tuple[str, str]]:
+    """Give what an unfinished run needs to go on and has lost: a sentence and its remedy for each.
+
+    These are the program, the link record and the list of outputs that it was started with.
+    """
+    if view.ended or not view.run_uid:
+        return []
+    needed = {name: view.blobs.get(name, "") for name in ("program", "link")}
+    found = []
+    for name, digest in {**needed, "outputs": view.outputs}.items():
+        try:
+            ledger.get_blob(digest)
+        except LedgerError as error:
+            found.append((f"its {_STORED[name]} cannot be read: {error}", error.remedy))
+    return found
+
+
+_STORED = {"program": "program", "link": "link record", "outputs": "list of outputs"}
 
 
 def demand_same(stored: StoredRun, program: Program | None, link: LinkRecord | None) -> None:

@@ -110,6 +110,8 @@ class WaveView:
     loops: dict[str, int]
     states: tuple[str, ...]
     before: dict[str, Observation | None] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
+    """The stores' marks of the moment before its first attempt, by output."""
     attempts: list[AttemptView] = field(default_factory=list)
 
     @property
@@ -208,6 +210,8 @@ class RunView:
     """The latest record of each URI."""
     opened: dict[str, dict[str, Observation | None]] = field(default_factory=dict)
     """Group to how its outputs were before it began."""
+    opened_marks: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Group to the stores' marks of the moment before it began."""
     checked: set[str] = field(default_factory=set)
     """Nodes before which the outputs of ended groups were found good."""
 
@@ -224,6 +228,15 @@ class RunView:
                     if launch.launch_id == launch_id:
                         return launch
         return None
+
+    def tasks_of(self, job_id: str) -> tuple[str, ...]:
+        """Give the names of the tasks of a job, in the order of its documents; none for a job unknown."""
+        for wave in self.waves.values():
+            for attempt in wave.attempts:
+                for launch in attempt.launches.values():
+                    if job_id in (launch.job_id, launch.job.id if launch.job is not None else ""):
+                        return launch.tasks
+        return ()
 
     def launches(self) -> set[str]:
         """Give the ids of all launches that the log knows."""

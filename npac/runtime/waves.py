@@ -85,9 +85,11 @@ class WaveRunner:
             "budget": budget,
             "before": {},
             "opens": {},
+            "marks": {},
         }
         outputs.make_room(session, [*outputs.of_wave(program, wave), *_opened(wave)])
         if attempt == 1:
+            data["marks"] = outputs.marks(session, [*outputs.of_wave(program, wave), *_opened(wave)])
             data["before"] = outputs.before(session, outputs.of_wave(program, wave))
             data["opens"] = {group.group: outputs.before(session, group.outputs) for group in wave.opens}
         session.append(ev.WAVE_STARTED, data)
@@ -118,7 +120,7 @@ class WaveRunner:
             if any(not result.ok for result in launch.results):
                 self._fail_of_batch(wave, known, launch)
                 return
-        proof = outputs.prove(session, wave.outputs, known.before, wave.group)
+        proof = outputs.prove(session, wave.outputs, known.before, known.marks, wave.group)
         if proof.missing:
             reason = f"group {wave.group} has ended without its outputs: {outputs.say_missing(proof.missing)}"
             self._fail(wave, attempt, classify.PAYLOAD, OUTPUT_MISSING, reason, "")
@@ -140,7 +142,7 @@ class WaveRunner:
             if status == JOB_SUCCEEDED:
                 step = self._program.steps[wave.members[member].step]
                 name = known.states[member]
-                proof = outputs.prove(self._session, step.outputs, known.before, name)
+                proof = outputs.prove(self._session, step.outputs, known.before, known.marks, name)
                 if proof.missing:
                     kind = classify.PAYLOAD
                     reason = f"without its outputs: {outputs.say_missing(proof.missing)}"

@@ -13,6 +13,8 @@ def why(view: RunView, wave: str = "") -> str:
     """
     if wave:
         return _wave(view, _find(view, wave))
+    if view.state == PLANNED:
+        return f"Run {view.run_id} has not begun. Nothing of it is on record, so nothing was launched."
     said = [f"Run {view.run_id or '(not begun)'} of {view.workflow or 'an unknown workflow'} {_state(view)}."]
     if view.reason and view.state not in (SUCCEEDED, RUNNING):
         said.append(_sentence(view.reason))
@@ -30,8 +32,6 @@ def why(view: RunView, wave: str = "") -> str:
 
 
 def _state(view: RunView) -> str:
-    if view.state == PLANNED:
-        return "has not begun"
     if view.state in (SUCCEEDED, FAILED):
         return f"has {view.state}"
     if view.state == CANCELLED:

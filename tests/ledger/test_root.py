@@ -157,3 +157,38 @@ def test_a_root_that_is_a_file_is_an_error_not_an_empty_list(tmp_path: Path) -> 
     for act in (root.runs, lambda: root.create("a"), lambda: root.open("a")):
         with pytest.raises(LedgerError):
             act()
+
+
+def test_what_cannot_be_opened_under_the_name_of_a_run_is_told(root: LedgerRoot, tmp_path: Path) -> None:
+    assert root.strays() == []
+    root.create("real").close()
+    (root.path / "linked").symlink_to(root.path / "real")
+    (root.path / "dangling").symlink_to(tmp_path / "nowhere")
+    lost = root.create("lost")
+    lost.put_blob(b"x")
+    lost.close()
+    (root.path / "lost" / "ledger.sqlite").unlink()
+    (root.path / "other-folder").mkdir()
+    (root.path / "other-link").symlink_to(tmp_path)
+    (root.path / "file").write_text("x")
+    assert root.runs() == ["real"]
+    told = dict(root.strays())
+    assert sorted(told) == ["dangling", "linked", "lost"]
+    assert "never reached by a link" in told["linked"] and str(root.path / "real") in told["linked"]
+    assert "where nothing is" in told["dangling"]
+    assert "has lost its ledger.sqlite" in told["lost"]
+    with pytest.raises(LedgerCorrupt, match=r"has lost its ledger\.sqlite"):
+        root.open("lost")
+
+
+def test_a_name_is_free_or_held_or_in_the_way(root: LedgerRoot, tmp_path: Path) -> None:
+    assert root.holds("run-1") is False
+    root.create("run-1").close()
+    assert root.holds("run-1") is True
+    (root.path / "folder").mkdir()
+    (root.path / "file").write_text("x")
+    (root.path / "linked").symlink_to(root.path / "run-1")
+    for name in ("folder", "file", "linked"):
+        with pytest.raises(LedgerError, match="is not the ledger of a run") as caught:
+            root.holds(name)
+        assert "resume" not in caught.value.remedy

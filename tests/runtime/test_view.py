@@ -100,12 +100,12 @@ def test_why_tells_evidence_cause_and_next_step(bench):
 @pytest.mark.parametrize(
     ("one", "one_kind", "other", "other_kind", "expected"),
     [
-        ("s3://b/a", "file", "s3://b/a", "file", True),
-        ("s3://b/a/", "directory", "s3://b/a", "directory", True),
-        ("s3://b/a/", "directory", "s3://b/a/x", "file", True),
-        ("s3://b/a/x", "file", "s3://b/a/", "directory", True),
-        ("s3://b/a", "file", "s3://b/a/x", "file", False),
-        ("s3://b/a/", "directory", "s3://b/ab", "file", False),
+        ("s3://bkt/a", "file", "s3://bkt/a", "file", True),
+        ("s3://bkt/a/", "directory", "s3://bkt/a", "directory", True),
+        ("s3://bkt/a/", "directory", "s3://bkt/a/x", "file", True),
+        ("s3://bkt/a/x", "file", "s3://bkt/a/", "directory", True),
+        ("s3://bkt/a", "file", "s3://bkt/a/x", "file", False),
+        ("s3://bkt/a/", "directory", "s3://bkt/ab", "file", False),
     ],
 )
 def test_outputs_overlap_when_they_share_an_object(one, one_kind, other, other_kind, expected):

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from npac.ledger.ports import ObjectInfo, Observation, StoreChanged, StoreError
+from npac.ledger.stores import links
 from npac.ledger.stores.identity import directory, in_words
 
 _PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -93,6 +94,23 @@ class FileStore:
                 remedy=remedy,
                 permanent=True,
             ) from error
+
+    def mark(self, uri: str) -> str:
+        """Give the file system's stamp of this moment, where the artifact is to be; see :meth:`stale`.
+
+        Empty where none can be had.
+        """
+        try:
+            return links.mark(os.path.dirname(path_of(uri).rstrip("/")))
+        except OSError:
+            return ""
+
+    def stale(self, uri: str, kind: str, mark: str) -> bool:
+        """Say whether an artifact is but links to what has not changed since ``mark``."""
+        try:
+            return links.stale(path_of(uri), mark, whole=kind == "directory")
+        except OSError as error:
+            raise _failed(error, "look at", uri) from error
 
     def read(self, uri: str, expected: Observation | None = None, *, limit: int = 1 << 20) -> bytes:
         """Read a file of at most ``limit`` bytes; see :class:`~npac.ledger.ports.Store`.

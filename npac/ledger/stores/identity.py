@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from npac.ledger.canonical import canonical_bytes
+from npac.ledger.outside import writable
 from npac.ledger.ports import ObjectInfo, Observation
 
 
@@ -19,7 +20,7 @@ def directory(uri: str, entries: Iterable[ObjectInfo]) -> Observation:
     digest = hashlib.sha256()
     count = size = 0
     for entry in entries:
-        digest.update(canonical_bytes([entry.key, entry.identity]) + b"\n")
+        digest.update(canonical_bytes(writable([entry.key, entry.identity])) + b"\n")
         count += 1
         size += entry.size
     return Observation(uri, {"count": count, "sha256": digest.hexdigest()}, size, empty=size == 0)

@@ -25,7 +25,7 @@ READ_SECONDS = 30
 ATTEMPTS = 4
 """How often one request is sent before the store counts as not answering."""
 
-_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 
 
 def split(uri: str) -> tuple[str, str]:
@@ -75,6 +75,14 @@ class S3Store:
             raise failed(error, f"look at {uri}", bucket) from error
         identity = _identity(head)
         return Observation(uri, identity, identity["size"], empty=identity["size"] == 0)
+
+    def mark(self, uri: str) -> str:
+        """Give nothing: an object is no link."""
+        return ""
+
+    def stale(self, uri: str, kind: str, mark: str) -> bool:
+        """Say no: an object is no link."""
+        return False
 
     def make_room(self, uri: str) -> None:
         """Do nothing: keys need no folders.  Raises :class:`StoreError` for a URI that names no bucket."""
