@@ -51,29 +51,6 @@ def diff_programs(a: Program, b: Program) -> list[Change]:
     return changes
 
 
-def render(changes: Sequence[Change]) -> str:
-    """Give ``changes`` as text, one block for each node; empty text for no changes."""
-    lines: list[str] = []
-    last: tuple[str, str] | None = None
-    for change in changes:
-        if change.kind == REMOVED:
-            lines.append(f"- {change.node}  {change.before}")
-        elif change.kind == ADDED:
-            lines.append(f"+ {change.node}  {change.after}")
-        else:
-            head = (change.node, change.state)
-            if head != last:
-                member = f" member {change.state}" if change.state else ""
-                lines.append(f"~ {change.node or 'program'}{member}")
-            last = head
-            lines.append(f"    {change.aspect}")
-            lines += [f"      - {line}" for line in change.before.splitlines()]
-            lines += [f"      + {line}" for line in change.after.splitlines()]
-            continue
-        last = None
-    return "".join(f"{line}\n" for line in lines)
-
-
 def _program_aspects(program: Program) -> Aspects:
     return {
         "workflow": program.workflow,
@@ -239,4 +216,4 @@ def _title(node: Node, program: Program) -> str:
     return "end"
 
 
-__all__ = ["Change", "diff_programs", "render"]
+__all__ = ["Change", "diff_programs"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 
 class BuildError(Exception):
     """A build could not be written or read.  ``remedy`` is one sentence that says what to do."""
@@ -13,3 +16,12 @@ class BuildError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()
+
+
+def unreadable(path: Path, error: OSError, otherwise: str) -> BuildError:
+    """Give the error for a file that could not be read; ``otherwise`` is what else can be done."""
+    if error.errno in (errno.EINVAL, errno.EISDIR, errno.EFBIG):
+        remedy = f"Remove it, and {otherwise}."
+    else:
+        remedy = f"Mend its permissions, or {otherwise}."
+    return BuildError(f"{path} could not be read: {error.strerror}.", remedy)

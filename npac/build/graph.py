@@ -1,42 +1,36 @@
-"""A program as a Mermaid flowchart."""
+"""A program as a Mermaid flowchart, one box for each node."""
 
 from __future__ import annotations
 
-from npac.ir.program import End, Gate, Program, Wave, label
+from npac.ir.program import Gate, Program, Wave, label
+from npac.report.drawing import Box, Drawing, Edge
+from npac.report.mermaid import mermaid as written
 
 
 def mermaid(program: Program) -> str:
     """Give the flowchart of ``program``: boxes are waves, rhombi are gates, the rounded box is the end."""
-    name = {node.id: f"n{at}" for at, node in enumerate(program.nodes)}
-    lines = ["flowchart TD"]
+    boxes: list[Box] = []
+    edges: list[Edge] = []
     for node in program.nodes:
-        here = name[node.id]
         if isinstance(node, Wave):
-            text = f"{node.number}. {label(node, program)}{_loops(node.loops)}"
-            if node.group:
-                members = ", ".join(program.steps[member.step].state for member in node.members)
-                lines.append(f'  {here}[["{_text(f"{text}: {members}")}"]]')
-            else:
-                lines.append(f'  {here}["{_text(text)}"]')
+            boxes.append(_wave(node, program))
+            edges.append(Edge(node.id, node.next))
         elif isinstance(node, Gate):
-            lines.append(f'  {here}{{"{_text(f"{node.state}{_loops(node.loops)}?")}"}}')
+            boxes.append(Box(node.id, "gate", f"{node.state}{_loops(node.loops)}?"))
+            for decision, follow in (("promote_checkpoint", node.promote), ("loop_back", node.loop_back)):
+                edges.append(Edge(node.id, follow, decision, decision))
         else:
-            lines.append(f'  {here}(["end"])')
-    for node in program.nodes:
-        here = name[node.id]
-        if isinstance(node, Wave):
-            lines.append(f"  {here} --> {name[node.next]}")
-        elif isinstance(node, Gate):
-            lines.append(f"  {here} -->|promote_checkpoint| {name[node.promote]}")
-            lines.append(f"  {here} -->|loop_back| {name[node.loop_back]}")
-        else:
-            assert isinstance(node, End)
-    return "\n".join(lines) + "\n"
+            boxes.append(Box(node.id, "end", "end"))
+    return written(Drawing(program.workflow, "", tuple(boxes), (), tuple(edges)), styled=False)
+
+
+def _wave(wave: Wave, program: Program) -> Box:
+    title = f"{wave.number}. {label(wave, program)}{_loops(wave.loops)}"
+    if not wave.group:
+        return Box(wave.id, "wave", title)
+    members = ", ".join(program.steps[member.step].state for member in wave.members)
+    return Box(wave.id, "group", f"{title}: {members}")
 
 
 def _loops(loops: dict[str, int]) -> str:
     return f" ({', '.join(f'{loop} {iteration}' for loop, iteration in loops.items())})" if loops else ""
-
-
-def _text(text: str) -> str:
-    return text.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")

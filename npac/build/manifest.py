@@ -1,29 +1,61 @@
-"""The manifest of a build: what it was made from, and every file that belongs to it."""
+"""The manifest of a build: what it was made from, and every file that belongs to it.
 
-from __future__ import annotations
+The types of the fields say how a manifest must be in JSON: :mod:`npac.build.manifest_reading` lets pydantic
+hold what is read against them, so they stand here as they are and not as text.  Writing needs no pydantic,
+so that compiling does not import it.
+"""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-from npac.ir.forms import NUMBER, TEXT, Form, FormError, choice, record, sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 SCHEMA = "npac.manifest/v1"
 FILE = "manifest.json"
-KINDS = ("documents", "link", "program", "spec")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What a text must match as a whole, and the sentence for one that does not."""
+
+    pattern: str
+    sentence: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Give pydantic's validator of such a text."""
+        from pydantic_core import core_schema
+
+        return core_schema.str_schema(pattern=self.pattern, strict=True)
+
+
+_HEX = "[0-9a-f]{64}"
+_PART = r"(\.*[^./\\\x00][^/\\\x00]*|\.{3,})"
+"""One part of a path: neither empty nor of one or two dots."""
+HEX_DIGITS = Pattern(f"^{_HEX}$", "must be 64 hex digits")
+HEX_OR_NOTHING = Pattern(f"^({_HEX})?$", "must be 64 hex digits")
+KIND = Pattern("^(documents|link|program|spec)$", "must be documents, link, program or spec")
+PLAIN_PATH = Pattern(f"^{_PART}(/{_PART})*$", "must be a plain path inside the build")
+
+Digest: TypeAlias = Annotated[str, HEX_DIGITS]
+"""A sha256."""
+OptionalDigest: TypeAlias = Annotated[str, HEX_OR_NOTHING]
+PlainPath: TypeAlias = Annotated[str, PLAIN_PATH]
+"""A path below the build's folder, its parts joined by ``/``."""
+STRICT: Mapping[str, Any] = {"strict": True, "extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True)
 class BatchEntry:
     """One batch of one wave: the unit of launch."""
 
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+
     node: str
     number: int
     label: str
-    object: str
+    object: Digest
     """Digest of its documents, before linking; equal iterations share one."""
-    view: str
+    view: PlainPath
     """The readable file of these documents, seen from the build's folder."""
     batch: int = 0
     """Number of the batch, from 1, where the wave has several; else 0."""
@@ -33,8 +65,10 @@ class BatchEntry:
 class ObjectEntry:
     """One object of the store; ``size`` in bytes."""
 
-    digest: str
-    kind: str
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+
+    digest: Digest
+    kind: Annotated[str, KIND]
     size: int
 
 
@@ -42,8 +76,10 @@ class ObjectEntry:
 class ViewEntry:
     """One readable file; it can be made again from the objects."""
 
-    path: str
-    digest: str
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+
+    path: PlainPath
+    digest: Digest
     size: int
 
 
@@ -51,87 +87,27 @@ class ViewEntry:
 class Manifest:
     """All that determines a build, and all that is in it.  Digests are sha256, 64 hex digits."""
 
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = STRICT
+
     compiler: str
     """Version of npac."""
     workflow: str
-    spec: str
-    program: str
-    catalogs: tuple[str, ...]
+    spec: Digest
+    program: Digest
+    catalogs: tuple[Digest, ...]
     waves: tuple[BatchEntry, ...]
     objects: tuple[ObjectEntry, ...]
     views: tuple[ViewEntry, ...]
     overrides: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     """Compile options that change the output."""
-    link: str = ""
+    link: OptionalDigest = ""
     """Digest of the link record of a linked build; empty for an unlinked one."""
-
-
-def _json(data: Any, where: str) -> Any:
-    if not isinstance(data, dict):
-        raise FormError(where, "must be a mapping")
-    return data
-
-
-_DIGEST_SCHEMA = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-
-
-def _digest(data: Any, where: str) -> Any:
-    if not isinstance(data, str) or len(data) != 64 or set(data) - set("0123456789abcdef"):
-        raise FormError(where, f"must be 64 hex digits, not {data!r:.80}")
-    return data
-
-
-def _path(data: Any, where: str) -> Any:
-    parts = data.split("/") if isinstance(data, str) else [""]
-    if any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
-        raise FormError(where, f"must be a plain path inside the build, not {data!r:.80}")
-    return data
-
-
-DIGEST = Form(lambda value: value, _digest, _DIGEST_SCHEMA)
-OPTIONAL_DIGEST = Form(
-    lambda value: value,
-    lambda data, where: data if data == "" else _digest(data, where),
-    {"type": "string", "pattern": "^([0-9a-f]{64})?$"},
-)
-PATH = Form(lambda value: value, _path, {"type": "string", "pattern": "^[^/\\\\]+(/[^/\\\\]+)*$"})
-JSON_MAPPING = Form(dict, _json, {"type": "object"})
-
-_MANIFEST = record(
-    Manifest,
-    {
-        "compiler": TEXT,
-        "workflow": TEXT,
-        "spec": DIGEST,
-        "program": DIGEST,
-        "catalogs": sequence(DIGEST),
-        "waves": sequence(
-            record(
-                BatchEntry,
-                {
-                    "node": TEXT,
-                    "number": NUMBER,
-                    "label": TEXT,
-                    "object": DIGEST,
-                    "view": PATH,
-                    "batch": NUMBER,
-                },
-            )
-        ),
-        "objects": sequence(record(ObjectEntry, {"digest": DIGEST, "kind": choice(*KINDS), "size": NUMBER})),
-        "views": sequence(record(ViewEntry, {"path": PATH, "digest": DIGEST, "size": NUMBER})),
-        "overrides": JSON_MAPPING,
-        "options": JSON_MAPPING,
-        "link": OPTIONAL_DIGEST,
-    },
-    tag={"schema": SCHEMA},
-)
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
     """Give the bytes of ``manifest.json``: sorted keys, indented by two, one line feed at the end."""
-    return pretty(_MANIFEST.encode(manifest))
+    return pretty({"schema": SCHEMA, **_data(manifest)})
 
 
 def pretty(data: Any) -> bytes:
@@ -143,20 +119,30 @@ def pretty(data: Any) -> bytes:
     return f"{text}\n".encode()
 
 
+def _data(value: Any) -> Any:
+    """Give a part of a manifest as plain data, without what is equal to its default."""
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, tuple):
+        return [_data(item) for item in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    own = ((name, default, getattr(value, name)) for name, default in _DEFAULTS[type(value)])
+    return {name: _data(entry) for name, default, entry in own if entry != default}
+
+
+_DEFAULTS: Mapping[type, Sequence[tuple[str, Any]]] = {
+    record: [
+        (each.name, each.default if each.default_factory is MISSING else each.default_factory())
+        for each in fields(record)
+    ]
+    for record in (Manifest, BatchEntry, ObjectEntry, ViewEntry)
+}
+"""The fields of each record, with their defaults."""
+
+
 def manifest_from_bytes(data: bytes) -> Manifest:
     """Read ``manifest.json``.  Raises ``ValueError`` when it is none of this version."""
-    try:
-        decoded = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise FormError("", f"this is no JSON: {error}") from None
-    manifest: Manifest = _MANIFEST.decode(decoded, "")
-    return manifest
+    from npac.build.manifest_reading import read
 
-
-def manifest_schema() -> dict[str, Any]:
-    """Give the JSON Schema of a manifest, as it ships in ``schemas/npac.manifest.schema.json``."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The manifest of an npac build",
-        **_MANIFEST.schema,
-    }
+    return read(data)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from npac.build.errors import BuildError
+from npac.build.errors import BuildError, unreadable
 from npac.build.manifest import FILE, Manifest, manifest_from_bytes
 from npac.build.store import ObjectStore
 from npac.ir.codec import program_from_json
 from npac.ir.linking import LinkRecord, record_from_json
 from npac.ir.program import Program
 from npac.ir.verifier import verify
+from npac.reading import MAX_MANIFEST_BYTES, read_regular
 
 _AGAIN = "Compile again."
 
@@ -20,7 +21,7 @@ def read_manifest(directory: Path) -> Manifest:
     """Read the manifest of the build in ``directory``.  Raises :class:`BuildError`."""
     path = directory / FILE
     try:
-        return manifest_from_bytes(path.read_bytes())
+        return manifest_from_bytes(read_regular(path, MAX_MANIFEST_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         raise BuildError(
             f"{directory} is no build: it has no {FILE}.", "Name a folder that npac compile wrote."
@@ -28,7 +29,7 @@ def read_manifest(directory: Path) -> Manifest:
     except ValueError as error:
         raise BuildError(f"{path} is no manifest that this npac can read ({error}).", _AGAIN) from error
     except OSError as error:
-        raise BuildError(f"{path} could not be read: {error.strerror}.", "Mend its permissions.") from error
+        raise unreadable(path, error, "compile again") from error
 
 
 def read_build(directory: Path) -> tuple[Manifest, Program]:

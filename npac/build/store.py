@@ -9,11 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from npac.build.errors import BuildError
+from npac.build.bodies import Body
+from npac.build.errors import BuildError, unreadable
 from npac.ir.canonical import digest_bytes
+from npac.reading import MAX_OBJECT_BYTES, holds, read_regular
 
 OBJECTS = "objects/sha256"
 TEMPORARY = ".npac-tmp-"
@@ -24,8 +26,10 @@ def object_path(digest: str) -> str:
     return f"{OBJECTS}/{digest[:2]}/{digest}"
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Write ``data`` to ``path`` so that a reader, or a crash, sees the old bytes or the new ones.
+
+    Data that comes in pieces is written piece by piece.
 
     Raises :class:`BuildError` when the place cannot be written or the disk is full; nothing of the
     attempt stays.
@@ -36,7 +40,7 @@ def write_atomic(path: Path, data: bytes) -> None:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+                file.writelines((data,) if isinstance(data, bytes) else data)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
@@ -99,7 +103,7 @@ class ObjectStore:
         digest = digest_bytes(data)
         path = self.root / object_path(digest)
         try:
-            if path.read_bytes() == data and not path.is_symlink():
+            if not path.is_symlink() and holds(path, data):
                 return digest
         except FileNotFoundError:
             pass
@@ -108,17 +112,30 @@ class ObjectStore:
         write_atomic(path, data)
         return digest
 
+    def put_body(self, body: Body) -> None:
+        """Store a body durably, like :meth:`put`; one that is not kept is made and written in pieces."""
+        if body.kept is not None:
+            self.put(body.kept)
+            return
+        path = self.root / object_path(body.digest)
+        try:
+            if not path.is_symlink() and body.held_by(path):
+                return
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        write_atomic(path, body.parts())
+
     def get(self, digest: str) -> bytes:
         """Give the bytes of an object, verified.  Raises :class:`BuildError`."""
         path = self.root / object_path(digest)
         try:
-            data = path.read_bytes()
+            data = read_regular(path, MAX_OBJECT_BYTES)
         except FileNotFoundError:
             raise BuildError(f"The build lacks the object {path}.", "Compile again.") from None
         except OSError as error:
-            raise BuildError(
-                f"{path} could not be read: {error.strerror}.", "Mend its permissions, or compile again."
-            ) from error
+            raise unreadable(path, error, "compile again") from error
         found = digest_bytes(data)
         if found != digest:
             raise BuildError(f"{path} was changed: its bytes hash to {found}.", "Compile again.")

@@ -12,6 +12,7 @@ from npac.build.reader import read_build, read_manifest
 from npac.build.store import object_path
 from npac.build.writer import PENDING
 from npac.ir.canonical import digest_bytes
+from npac.reading import MAX_OBJECT_BYTES, read_regular
 
 CHANGED = "changed"
 LACKING = "lacking"
@@ -70,7 +71,7 @@ def _expected(manifest: Manifest) -> dict[str, str]:
 
 def _compare(directory: Path, path: str, digest: str) -> Problem | None:
     try:
-        found = digest_bytes((directory / path).read_bytes())
+        found = digest_bytes(read_regular(directory / path, MAX_OBJECT_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         return Problem(LACKING, path, f"{path} is not there")
     except OSError as error:

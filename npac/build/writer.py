@@ -1,7 +1,7 @@
 """Writing a build.
 
-Everything is worked out in memory, then written in an order that never leaves a folder which claims
-to be a whole build and is none: a note of the files to come, objects, views, and the manifest last.
+Everything is worked out first, then written in an order that never leaves a folder which claims to be
+a whole build and is none: a note of the files to come, objects, views, and the manifest last.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from npac.backends.skypilot.documents import (
     unlinked,
 )
 from npac.backends.skypilot.emit import to_yaml
-from npac.build.errors import BuildError
+from npac.build.bodies import Bodies, Body, Maker
+from npac.build.errors import BuildError, unreadable
 from npac.build.graph import mermaid
 from npac.build.manifest import (
     FILE,
@@ -35,13 +37,14 @@ from npac.build.manifest import (
     manifest_from_bytes,
     pretty,
 )
+from npac.build.program_view import program_view
 from npac.build.store import OBJECTS, TEMPORARY, ObjectStore, object_path, sync_folder, write_atomic
-from npac.ir.canonical import canonical_bytes, digest_bytes
-from npac.ir.codec import program_to_json
+from npac.ir.canonical import canonical_bytes, program_parts
 from npac.ir.linking import LinkRecord, link_program, record_bytes
 from npac.ir.program import Program, Wave, label
 from npac.ir.values import show
 from npac.ir.verifier import verify
+from npac.reading import MAX_MANIFEST_BYTES, read_regular
 
 PENDING = ".npac-pending.json"
 """Stands in a folder while a build is being written: the files there that belong to npac."""
@@ -56,15 +59,19 @@ _OWN = re.compile(
 class _Plan:
     """What a build will hold."""
 
-    objects: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    bodies: Bodies = field(default_factory=Bodies)
+    objects: dict[str, tuple[str, Body]] = field(default_factory=dict)
     """Digest -> kind and bytes."""
-    views: dict[str, bytes] = field(default_factory=dict)
+    views: dict[str, Body] = field(default_factory=dict)
     entries: list[BatchEntry] = field(default_factory=list)
 
-    def add(self, kind: str, data: bytes) -> str:
-        digest = digest_bytes(data)
-        self.objects.setdefault(digest, (kind, data))
-        return digest
+    def add(self, kind: str, make: Maker) -> str:
+        body = self.bodies.add(make)
+        self.objects.setdefault(body.digest, (kind, body))
+        return body.digest
+
+    def view(self, path: str, make: Maker) -> None:
+        self.views[path] = self.bodies.add(make)
 
     def paths(self) -> set[str]:
         """Every file of the build but the manifest, seen from its folder."""
@@ -100,18 +107,18 @@ def write_build(
             f"The program of {program.workflow} is unsound: {'; '.join(unsound[:5])}.",
             "This is a fault of npac; please report it with the spec.",
         )
-    data = program_to_json(program)
     plan = _Plan()
-    program_digest = plan.add("program", canonical_bytes(data))
-    spec_digest = plan.add("spec", spec_bytes)
+    program_digest = plan.add("program", partial(program_parts, program))
+    spec_digest = plan.add("spec", lambda: (spec_bytes,))
     link_digest = ""
     if link is not None:
         link_program(program, link)
-        link_digest = plan.add("link", record_bytes(link))
+        link_data = record_bytes(link)
+        link_digest = plan.add("link", lambda: (link_data,))
     early = {name: dict(given) for name, given in (("pins", pins), ("accelerators", accelerators)) if given}
     _plan_waves(plan, program, link, early)
-    plan.views["program.json"] = pretty(data)
-    plan.views["graph.mmd"] = mermaid(program).encode()
+    plan.view("program.json", partial(program_view, program))
+    plan.view("graph.mmd", lambda: (mermaid(program).encode(),))
     catalogs = (catalog_digest,) if isinstance(catalog_digest, str) else tuple(catalog_digest)
     manifest = Manifest(
         compiler=__version__,
@@ -121,11 +128,9 @@ def write_build(
         catalogs=catalogs,
         waves=tuple(plan.entries),
         objects=tuple(
-            ObjectEntry(digest, kind, len(body)) for digest, (kind, body) in sorted(plan.objects.items())
+            ObjectEntry(digest, kind, body.size) for digest, (kind, body) in sorted(plan.objects.items())
         ),
-        views=tuple(
-            ViewEntry(path, digest_bytes(body), len(body)) for path, body in sorted(plan.views.items())
-        ),
+        views=tuple(ViewEntry(path, body.digest, body.size) for path, body in sorted(plan.views.items())),
         overrides=overrides,
         options=options if link is not None else {**options, **early},
         link=link_digest,
@@ -138,23 +143,21 @@ def _plan_waves(
     plan: _Plan, program: Program, link: LinkRecord | None, early: Mapping[str, Mapping[str, str]]
 ) -> None:
     view_of: dict[str, str] = {}
-    cached: dict[tuple[str, tuple[int, ...]], tuple[str, list[dict[str, Any]]]] = {}
+    known: dict[tuple[str, tuple[int, ...]], str] = {}
     for wave in program.waves():
         for index, batch in enumerate(wave.batches):
             key = (wave.group, tuple(wave.members[member].step for member in batch))
-            if key not in cached:
-                trees = unlinked(program, wave, index)
-                cached[key] = (plan.add("documents", canonical_bytes(documents_to_json(trees))), trees)
-            digest, trees = cached[key]
+            digest = known.get(key)
+            if digest is None:
+                digest = known[key] = plan.add("documents", partial(_documents, program, wave, index))
             path = _view_path(program, wave, index)
             if link is not None:
-                launch = LaunchValues(attempt=1, fence=1, launch_id=show(LAUNCH_ID), number=wave.number)
-                plan.views[path] = to_yaml(link_documents(trees, link, launch)).encode()
+                plan.view(path, partial(_linked, program, wave, index, link))
             elif digest in view_of:
                 path = view_of[digest]
             else:
                 view_of[digest] = path
-                plan.views[path] = to_yaml(show_documents(trees, **early)).encode()
+                plan.view(path, partial(_shown, program, wave, index, early))
             plan.entries.append(
                 BatchEntry(
                     node=wave.id,
@@ -165,6 +168,19 @@ def _plan_waves(
                     batch=index + 1 if len(wave.batches) > 1 else 0,
                 )
             )
+
+
+def _documents(program: Program, wave: Wave, index: int) -> tuple[bytes]:
+    return (canonical_bytes(documents_to_json(unlinked(program, wave, index))),)
+
+
+def _linked(program: Program, wave: Wave, index: int, link: LinkRecord) -> tuple[bytes]:
+    launch = LaunchValues(attempt=1, fence=1, launch_id=show(LAUNCH_ID), number=wave.number)
+    return (to_yaml(link_documents(unlinked(program, wave, index), link, launch)).encode(),)
+
+
+def _shown(program: Program, wave: Wave, index: int, early: Mapping[str, Mapping[str, str]]) -> tuple[bytes]:
+    return (to_yaml(show_documents(unlinked(program, wave, index), **early)).encode(),)
 
 
 def _view_path(program: Program, wave: Wave, index: int) -> str:
@@ -186,9 +202,9 @@ def _write(directory: Path, plan: _Plan, manifest: Manifest) -> None:
     write_atomic(directory / PENDING, pretty(sorted(owned | plan.paths())))
     store = ObjectStore(directory)
     for _, body in plan.objects.values():
-        store.put(body)
+        store.put_body(body)
     for path, body in plan.views.items():
-        write_atomic(directory / path, body)
+        write_atomic(directory / path, body.parts() if body.kept is None else body.kept)
     write_atomic(directory / FILE, manifest_bytes(manifest))
     _clean(directory, plan, owned)
 
@@ -196,7 +212,7 @@ def _write(directory: Path, plan: _Plan, manifest: Manifest) -> None:
 def _previous(directory: Path) -> Manifest | None:
     path = directory / FILE
     try:
-        return manifest_from_bytes(path.read_bytes())
+        return manifest_from_bytes(read_regular(path, MAX_MANIFEST_BYTES))
     except FileNotFoundError:
         return None
     except ValueError as error:
@@ -205,7 +221,7 @@ def _previous(directory: Path) -> Manifest | None:
             "Choose another folder with -o, or move that file away.",
         ) from error
     except OSError as error:
-        raise BuildError(f"{path} could not be read: {error.strerror}.", "Mend its permissions.") from error
+        raise unreadable(path, error, "choose another folder with -o") from error
 
 
 def _owned(directory: Path, previous: Manifest | None) -> set[str]:
@@ -215,7 +231,7 @@ def _owned(directory: Path, previous: Manifest | None) -> set[str]:
         owned.update(view.path for view in previous.views)
         owned.update(object_path(entry.digest) for entry in previous.objects)
     try:
-        pending = json.loads((directory / PENDING).read_bytes())
+        pending = json.loads(read_regular(directory / PENDING, MAX_MANIFEST_BYTES))
     except (OSError, ValueError):
         return owned
     names = pending if isinstance(pending, list) else []
@@ -235,7 +251,7 @@ def _refuse_foreign(directory: Path, plan: _Plan, owned: set[str]) -> None:
         path = directory / name
         if name in owned or not (path.exists() or path.is_symlink()):
             continue
-        if path.is_file() and not path.is_symlink() and path.read_bytes() == body:
+        if path.is_file() and not path.is_symlink() and body.held_by(path):
             continue
         raise BuildError(
             f"{path} is there and npac did not write it.", "Move it away, or choose another folder with -o."

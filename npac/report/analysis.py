@@ -1,7 +1,7 @@
 """What a program asks of the world: its longest chain, what it holds at once, what it needs first.
 
-A program is a DAG in topological order, so each question is one pass over its nodes.  Numbers are
-given as the least and the most over all paths and, where a path was chosen, for that path.
+Numbers are given as the least and the most over all paths and, where a path was chosen, for that
+path.  What is asked of all paths is asked of networkx (:mod:`npac.report.chains`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from npac.ir.program import Gate, GroupOutputs, Node, Program, Wave, successors
+from npac.ir.program import Gate, GroupOutputs, Node, Program, Wave
 from npac.ir.values import Value, bind, show
 from npac.report.demand import Demand, wave_demand
 from npac.report.uris import Produced
@@ -74,20 +74,32 @@ def analyse(program: Program, late: Mapping[str, str], path: Sequence[Node] | No
 
     ``late`` fills holes such as ``run.id`` in URIs; the others are shown as ``<name>``.
     """
+    from npac.report import chains  # here, because it imports networkx
+
     nodes = program.nodes if path is None else tuple(path)
-    demands = {wave.id: wave_demand(wave, program) for wave in program.waves()}
-    chain, longest = _chain(program, path)
+    graph = chains.graph_of(program)
+    longest = chains.longest_chain(program, graph)
+    demands = _demands(program)
     looked_at = [node for node in nodes if isinstance(node, Wave)]
+
+    def peaks(value: Callable[[Demand], int]) -> Range:
+        values = {key: value(demand) for key, demand in demands.items()}
+        chosen = None if path is None else max((values[wave.id] for wave in looked_at), default=0)
+        # of a sound program, every node is on some path
+        return Range(chains.least_peak(program, graph, values), max(values.values(), default=0), chosen)
+
     widest = max(looked_at, key=lambda wave: (demands[wave.id].members, -wave.number), default=None)
     peak = max(looked_at, key=lambda wave: (demands[wave.id].gpus, -wave.number), default=None)
     if peak is not None and not demands[peak.id].gpus:
         peak = None
     return Analysis(
-        chain=chain,
+        chain=Range(
+            chains.shortest_chain(program, graph), len(longest), None if path is None else len(looked_at)
+        ),
         critical_path=longest,
-        width=_peaks(program, path, {key: demand.members for key, demand in demands.items()}),
+        width=peaks(lambda demand: demand.members),
         widest=widest.id if widest is not None else "",
-        gpus=_peaks(program, path, {key: demand.gpus for key, demand in demands.items()}),
+        gpus=peaks(lambda demand: demand.gpus),
         peak=peak.id if peak is not None else "",
         held=demands[peak.id] if peak is not None else Demand(),
         secrets=_secrets(program, looked_at),
@@ -95,41 +107,16 @@ def analyse(program: Program, late: Mapping[str, str], path: Sequence[Node] | No
     )
 
 
-def _chain(program: Program, path: Sequence[Node] | None) -> tuple[Range, tuple[str, ...]]:
-    """Give the number of waves of the shortest, the longest and the chosen path, and the longest one."""
-    shortest: dict[str, int] = {}
-    longest: dict[str, int] = {}
-    follow: dict[str, str] = {}
-    for node in reversed(program.nodes):
-        own = 1 if isinstance(node, Wave) else 0
-        after = successors(node)
-        shortest[node.id] = own + min((shortest[item] for item in after), default=0)
-        longest[node.id] = own + max((longest[item] for item in after), default=0)
-        if after:
-            follow[node.id] = max(after, key=longest.__getitem__)  # the first of equals: promote
-    index = program.index()
-    ids: list[str] = []
-    at: str | None = program.entry
-    while at is not None:
-        if isinstance(index[at], Wave):
-            ids.append(at)
-        at = follow.get(at)
-    chosen = None if path is None else sum(isinstance(node, Wave) for node in path)
-    return Range(shortest[program.entry], longest[program.entry], chosen), tuple(ids)
-
-
-def _peaks(program: Program, path: Sequence[Node] | None, value: Mapping[str, int]) -> Range:
-    """Give the largest ``value`` of a wave on a path: least, most, and that of the chosen path."""
-
-    def through(choose: Callable[[Iterable[int]], int]) -> int:
-        found: dict[str, int] = {}
-        for node in reversed(program.nodes):
-            after = [found[item] for item in successors(node)]
-            found[node.id] = max(value.get(node.id, 0), choose(after) if after else 0)
-        return found[program.entry]
-
-    chosen = None if path is None else max((value.get(node.id, 0) for node in path), default=0)
-    return Range(through(min), through(max), chosen)
+def _demands(program: Program) -> dict[str, Demand]:
+    """Give what each wave holds, by id; rounds of a loop that hold the same share one answer."""
+    known: dict[tuple[object, ...], Demand] = {}
+    demands: dict[str, Demand] = {}
+    for wave in program.waves():
+        key = (wave.batches, *(member.step for member in wave.members))
+        if key not in known:
+            known[key] = wave_demand(wave, program)
+        demands[wave.id] = known[key]
+    return demands
 
 
 def _secrets(program: Program, waves: Iterable[Wave]) -> dict[str, tuple[str, ...]]:

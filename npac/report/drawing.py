@@ -28,7 +28,8 @@ class Outline:
 class Box:
     """One thing that is drawn as one shape.
 
-    ``kind`` is ``start``, ``wave``, ``gate``, ``end`` or ``more`` (members that are not drawn).
+    ``kind`` is ``start``, ``wave``, ``gate``, ``end``, ``more`` (members that are not drawn) or, in
+    Mermaid only, ``group`` (a whole parallel group as one box).
     ``note`` is for the tooltip; ``off`` says that a chosen path does not come here.
     """
 

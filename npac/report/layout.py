@@ -133,24 +133,18 @@ def lay_out(nodes: Sequence[Size], links: Sequence[Link]) -> Layout:
 
 def _layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
     """Give even layers by longest path; the odd ones between them are for labels."""
-    waiting = [0] * count
-    after: list[list[int]] = [[] for _ in range(count)]
-    for source, target in pairs:
-        after[source].append(target)
-        waiting[target] += 1
+    import networkx as nx  # here, because drawings without a layout do not need it
+
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from(pairs)
     layer = [0] * count
-    ready = [at for at in range(count) if not waiting[at]]
-    done = 0
-    while ready:
-        at = ready.pop()
-        done += 1
-        for follow in after[at]:
-            layer[follow] = max(layer[follow], layer[at] + 2)
-            waiting[follow] -= 1
-            if not waiting[follow]:
-                ready.append(follow)
-    if done < count:
-        raise ValueError("the links form a circle")
+    try:
+        for rank, generation in enumerate(nx.topological_generations(graph)):
+            for at in generation:
+                layer[at] = 2 * rank
+    except nx.NetworkXUnfeasible:
+        raise ValueError("the links form a circle") from None
     return layer
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from npac.build.diff import Change, diff_programs, render
+from npac.build.diff import Change, diff_programs
+from npac.build.diff_text import render
 from npac.ir.canonical import digest
 from npac.ir.program import Artifact, Baked, Gate, Program, Step, ToolSetup
 from npac.ir.values import RUN_ID, concat
@@ -25,7 +26,7 @@ def test_a_changed_command_is_told_once_where_it_is() -> None:
     a, b = single(argv=("x", "1")), single(argv=("x", "2"))
     assert diff_programs(a, b) == [Change("changed", "only", "command", "x\n1", "x\n2")]
     assert render(diff_programs(a, b)) == (
-        "~ only\n    command\n      - x\n      - 1\n      + x\n      + 2\n"
+        "~ only\n    command\n        x\n      - 1\n      + 2\n"
     )
 
 
@@ -39,15 +40,15 @@ def test_a_changed_command_is_told_once_where_it_is() -> None:
         ({"profile": {"cpus": 2}}, "resources"),
         ({"resources": "gpu"}, "resources"),
         ({"num_nodes": 2}, "nodes"),
-        ({"inputs": (Artifact("s3://b/k"),)}, "inputs"),
-        ({"outputs": (Artifact("s3://b/k"),)}, "outputs"),
+        ({"inputs": (Artifact("s3://bkt/k"),)}, "inputs"),
+        ({"outputs": (Artifact("s3://bkt/k"),)}, "outputs"),
         ({"secrets": ("T",)}, "secrets"),
         ({"env": {"A": "1"}}, "environment"),
         ({"tool_ref": "workbench.x"}, "tool"),
         ({"setup": ToolSetup(("/opt/p",))}, "setup"),
         ({"baked": Baked(SOURCE_SHA, "npa")}, "baked"),
         ({"source_overlay": True}, "source overlay"),
-        ({"decision_uri": "s3://b/d"}, "decision"),
+        ({"decision_uri": "s3://bkt/d"}, "decision"),
     ],
 )
 def test_every_aspect_of_a_step_is_told(changes: dict[str, Any], aspect: str) -> None:
@@ -105,7 +106,7 @@ def test_members_that_come_and_go() -> None:
         ("prepare", {"triggers": ()}, "triggers"),
         ("loop[1]/train", {"opens": ()}, "opens"),
         ("loop[1]/train", {"loops": {"a-inner": 1, "loop": 1}}, "loops"),
-        ("loop[1]/gate", {"uri": "s3://b/other"}, "decision"),
+        ("loop[1]/gate", {"uri": "s3://bkt/other"}, "decision"),
         ("loop[1]/gate", {"loop_back": "report"}, "edges"),
         ("loop[1]/gate", {"writers": ()}, "writers"),
         ("loop[1]/gate", {"role": "transitions"}, "role"),

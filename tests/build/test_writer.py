@@ -15,7 +15,7 @@ import yaml
 
 from npac._version import __version__
 from npac.build.errors import BuildError
-from npac.build.manifest import Manifest, manifest_from_bytes, manifest_schema
+from npac.build.manifest import Manifest, manifest_from_bytes
 from npac.build.reader import read_build, read_link, read_spec
 from npac.build.store import write_atomic
 from npac.build.verify import verify_build
@@ -91,14 +91,6 @@ def test_the_manifest_is_plain_sorted_json_and_valid(tmp_path: Path) -> None:
     assert not jsonschema.Draft202012Validator(schema).is_valid(data)
     with pytest.raises(ValueError, match="views/0/path"):
         manifest_from_bytes(json.dumps(data).encode())
-
-
-def test_the_shipped_schema_is_the_manifests_own() -> None:
-    path = ROOT / "schemas" / "npac.manifest.schema.json"
-    text = json.dumps(manifest_schema(), indent=2, sort_keys=True) + "\n"
-    if os.environ.get("NPAC_UPDATE_SCHEMAS"):
-        path.write_text(text, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == text, "run this test once with NPAC_UPDATE_SCHEMAS=1"
 
 
 def test_views_show_open_values_by_name(tmp_path: Path) -> None:

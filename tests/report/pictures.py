@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from npac.api import Planned, planned
-from npac.cli.graph import outline
 from npac.report.drawing import Drawing
 from npac.report.folded import fold
+from npac.report.outline import outline
 from npac.report.unrolled import unroll
 
 LATE = {"run.id": "r1"}
@@ -17,7 +17,7 @@ MIXED = """\
 apiVersion: npa.workflow/v0.0.1
 kind: Workflow
 metadata: {name: mixed, executionMode: runtime}
-config: {bucket: b, decision_uri: "s3://b/{{run.id}}/d.json"}
+config: {bucket: bkt, decision_uri: "s3://bkt/{{run.id}}/d.json"}
 resources:
   default: {cloud: kubernetes, cpus: 4}
   gpu: {cloud: kubernetes, cpus: 8, accelerators: "H100:8"}
@@ -29,7 +29,7 @@ states:
     secrets: [HF_TOKEN]
     writesDecision: true
     inputs: [{uri: "s3://lake/raw/", schema: raw.v1}]
-    outputs: [{uri: "s3://b/{{run.id}}/d.json", schema: x.decision.v1}]
+    outputs: [{uri: "s3://bkt/{{run.id}}/d.json", schema: x.decision.v1}]
     transitions: [{when: promote_checkpoint, goto: fan}, {when: loop_back, goto: repair}]
   repair: {run: {argv: [echo, repair]}, secrets: [HF_TOKEN, API_KEY], next: check-repair}
   check-repair:
@@ -47,12 +47,12 @@ states:
   fit:
     run: {shell: "echo {{loop.train}} {{loop.inner}}"}
     resources: gpu
-    outputs: [{uri: "s3://b/{{run.id}}/fit/{{loop.train}}-{{loop.inner}}/", schema: fit.v1}]
+    outputs: [{uri: "s3://bkt/{{run.id}}/fit/{{loop.train}}-{{loop.inner}}/", schema: fit.v1}]
   judge:
     run: {argv: [echo, j]}
     writesDecision: true
-    inputs: [{uri: "s3://b/{{run.id}}/fit/", schema: fit.v1}]
-    outputs: [{uri: "s3://b/{{run.id}}/d.json", schema: x.decision.v1}]
+    inputs: [{uri: "s3://bkt/{{run.id}}/fit/", schema: fit.v1}]
+    outputs: [{uri: "s3://bkt/{{run.id}}/d.json", schema: x.decision.v1}]
   pick:
     transitions: [{when: promote_checkpoint, goto: publish}, {when: loop_back, goto: second}]
   second:
@@ -86,7 +86,7 @@ def gated(loops: int, rounds: int) -> str:
             f"  work-{at}:",
             f"    run: {{shell: 'echo {counters}'}}",
             "    writesDecision: true",
-            f"    outputs: [{{uri: 's3://b/{{{{run.id}}}}/d{at}.json', schema: decision}}]",
+            f"    outputs: [{{uri: 's3://bkt/{{{{run.id}}}}/d{at}.json', schema: decision}}]",
         ]
     counters = " ".join(f"{{{{loop.loop-{other}}}}}" for other in range(1, loops + 1))
     lines += ["  tail:", f"    run: {{shell: 'echo {counters}'}}", "    terminal: true"]

@@ -119,40 +119,40 @@ def needed(program: Program) -> list[tuple[str, tuple[str, ...]]]:
 
 def test_inputs_above_and_below_an_output_are_produced() -> None:
     program = program_of(
-        ("a", (), ("s3://b/x/y/", "s3://b/file.json")),
-        ("b", ("s3://b/x/y/z.json", "s3://b/x/", "s3://b/x/y", "s3://b/file.json"), ()),
-        ("c", ("s3://b/x/yy", "s3://b/file.json.bak", "s3://other/x/y"), ()),
+        ("a", (), ("s3://bkt/x/y/", "s3://bkt/file.json")),
+        ("b", ("s3://bkt/x/y/z.json", "s3://bkt/x/", "s3://bkt/x/y", "s3://bkt/file.json"), ()),
+        ("c", ("s3://bkt/x/yy", "s3://bkt/file.json.bak", "s3://other/x/y"), ()),
     )
     assert needed(program) == [
-        ("s3://b/x/yy", ("c",)),
-        ("s3://b/file.json.bak", ("c",)),
+        ("s3://bkt/x/yy", ("c",)),
+        ("s3://bkt/file.json.bak", ("c",)),
         ("s3://other/x/y", ("c",)),
     ]
 
 
 def test_what_is_written_later_is_not_there_yet() -> None:
     program = program_of(
-        ("a", ("s3://b/late",), ()), ("b", (), ("s3://b/late",)), ("c", ("s3://b/late",), ())
+        ("a", ("s3://bkt/late",), ()), ("b", (), ("s3://bkt/late",)), ("c", ("s3://bkt/late",), ())
     )
-    assert needed(program) == [("s3://b/late", ("a",))]
+    assert needed(program) == [("s3://bkt/late", ("a",))]
 
 
 def test_a_step_does_not_make_its_own_input() -> None:
-    assert needed(program_of(("a", ("s3://b/x",), ("s3://b/x",)))) == [("s3://b/x", ("a",))]
+    assert needed(program_of(("a", ("s3://bkt/x",), ("s3://bkt/x",)))) == [("s3://bkt/x", ("a",))]
 
 
 def test_a_decision_that_nothing_writes_is_needed() -> None:
     steps = (Step("a", ("true",)),)
-    gate = Gate("g@transitions", "g", "transitions", "s3://b/d.json", "end", "end")
+    gate = Gate("g@transitions", "g", "transitions", "s3://bkt/d.json", "end", "end")
     nodes: tuple[Node, ...] = (Wave("a", 1, (Member(0),), ((0,),), gate.id), gate, End("end"))
     found = analyse(Program("w", "a", steps, nodes), {}).needed
-    assert [(need.uri, need.use, need.readers) for need in found] == [("s3://b/d.json", "decision", ("g",))]
+    assert [(need.uri, need.use, need.readers) for need in found] == [("s3://bkt/d.json", "decision", ("g",))]
 
 
 def test_a_bucket_is_not_above_everything() -> None:
     produced = Produced()
-    produced.add("s3://b/x")
-    assert "s3://b" in produced
+    produced.add("s3://bkt/x")
+    assert "s3://bkt" in produced
     assert "s3://c/x" not in produced
     assert "file:///x" not in produced
     produced.add("file:///data/out/")

@@ -43,7 +43,7 @@ def test_the_whole_program_has_each_state_once_with_its_rounds() -> None:
     assert "×8" in row(text, "warm")
     assert "train: 2 rounds" in text
     assert "inner: at most 3 rounds, until promote_checkpoint" in text
-    assert "out    s3://b/r1/fit/{1..2}-{1..3}/  fit.v1" in text
+    assert "out    s3://bkt/r1/fit/{1..2}-{1..3}/  fit.v1" in text
 
 
 def test_gates_say_where_each_decision_leads() -> None:
@@ -54,7 +54,7 @@ def test_gates_say_where_each_decision_leads() -> None:
         "loop_back",
         "next round of inner; after round 3: next round of train or pick",
     ]
-    assert lines[at + 3].split() == ["reads", "s3://b/r1/d.json"]
+    assert lines[at + 3].split() == ["reads", "s3://bkt/r1/d.json"]
 
 
 def test_a_gate_of_a_loop_stands_at_its_end() -> None:
@@ -88,7 +88,7 @@ def test_a_path_shows_its_rounds_and_decisions() -> None:
     assert "train round 1, inner round 2" in text
     assert "train round 2, inner round 2" not in text  # the last decision is repeated
     assert "decides: loop_back" in text
-    assert "s3://b/r1/fit/1-2/" in text
+    assert "s3://bkt/r1/fit/1-2/" in text
     numbers = [int(line.split()[0]) for line in text.splitlines() if line.strip()[:1].isdigit()]
     assert numbers == sorted(numbers)
 

@@ -81,6 +81,34 @@ def test_no_frame_leads_to_itself_in_mermaid() -> None:
     assert not any(source == target and source in frames for source, _, target in edges)
 
 
+def test_a_plain_flowchart_has_shapes_and_nothing_else() -> None:
+    boxes = (
+        Box("a", "wave", "1. a"),
+        Box("g", "group", "2. g: x, y"),
+        Box("q", "gate", "q?"),
+        Box("e", "end", "end"),
+    )
+    edges = (
+        Edge("a", "g"),
+        Edge("g", "q"),
+        Edge("q", "e", "promote_checkpoint", "promote_checkpoint"),
+        Edge("q", "a", "loop_back", HOSTILE),
+    )
+    lines = mermaid(Drawing("title", "subtitle", boxes, (), edges, ("note",)), styled=False).splitlines()
+    assert lines[:8] == [
+        "flowchart TD",
+        '  n0["1. a"]',
+        '  n1[["2. g: x, y"]]',
+        '  n2{"q?"}',
+        '  n3(["end"])',
+        "  n0 --> n1",
+        "  n1 --> n2",
+        "  n2 -->|promote_checkpoint| n3",
+    ]
+    (hostile,) = lines[8:]
+    assert _EDGE.fullmatch(hostile.strip())
+
+
 def accepted(text: str) -> str:
     """Let Graphviz read DOT and give it as Graphviz understood it."""
     program = shutil.which("dot")
