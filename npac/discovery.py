@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -9,11 +10,19 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from npac.errors import NpacError
 from npac.project import Project, discover
+from npac.reading import demand_regular, read_head
 
 _ENDINGS = (".yaml", ".yml")
 _TEST_ENDINGS = (".test.yaml",)
 _LOOKED_AT = 1 << 20
+_IGNORE_FILE = ".gitignore"
+
+GIT_QUIET = 1.0
+"""Seconds after which it is looked for what git may be waiting for."""
+GIT_PATIENCE = 120.0
+"""Seconds that git is given then."""
 
 # Where there is no .gitignore to say it: what no one keeps specs in.
 _SKIPPED = frozenset((".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox"))
@@ -101,8 +110,7 @@ def _search(pattern: bytes, data: bytes) -> bool:
 
 def _reads_as_spec(path: str, unreadable: bool = False) -> bool:
     try:
-        with open(path, "rb") as stream:
-            return is_spec(stream.read(_LOOKED_AT))
+        return is_spec(read_head(path, _LOOKED_AT))
     except OSError:
         return unreadable
 
@@ -154,13 +162,66 @@ def _is_ignored(folder: str) -> bool:
 
 
 def _git(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
+    """Ask git; None where it is not there.  Raises :class:`NpacError` where it does not answer."""
     environment = {name: value for name, value in os.environ.items() if name not in _HOOK_VARIABLES}
     # A file system monitor is a program that the repository names: looking at files must start none.
     command = ["git", "-c", "core.fsmonitor=false", "-C", folder, *arguments]
     try:
-        return subprocess.run(command, capture_output=True, check=False, env=environment)
-    except OSError:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+        )
+    except (OSError, ValueError):
         return None
+    with process:
+        try:
+            out, err = _answer(process, folder)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _answer(process: subprocess.Popen[bytes], folder: str) -> tuple[bytes, bytes]:
+    """Wait for git, which itself waits for ever to read a .gitignore that is a pipe."""
+    try:
+        return process.communicate(timeout=GIT_QUIET)
+    except subprocess.TimeoutExpired:
+        odd = _odd_ignore_file(folder)
+        if odd is not None:
+            raise NpacError(
+                f"{odd} is no regular file, and git cannot read it", remedy="Remove it, or make it a file."
+            ) from None
+    try:
+        return process.communicate(timeout=GIT_PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise NpacError(
+            f"git does not answer about {folder or os.curdir}",
+            remedy="See what `git status` says there, or name the files to look at.",
+        ) from None
+
+
+def _odd_ignore_file(folder: str) -> str | None:
+    """Give a file of ignore patterns, in, above or below a folder, that git would wait for."""
+    top = os.path.abspath(folder)
+    above = [top]
+    while os.path.dirname(above[-1]) != above[-1]:
+        above.append(os.path.dirname(above[-1]))
+    names = (_IGNORE_FILE, os.path.join(".git", "info", "exclude"))
+    places = [os.path.join(here, name) for here in above for name in names]
+    for here, folders, files in os.walk(top):
+        folders[:] = [name for name in folders if name != ".git"]
+        places += [os.path.join(here, _IGNORE_FILE)] if _IGNORE_FILE in files else []
+    return next((place for place in places if _is_odd(place)), None)
+
+
+def _is_odd(path: str) -> bool:
+    try:
+        demand_regular(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        return error.errno == errno.EINVAL
+    return False
 
 
 def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[str]:

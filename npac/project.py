@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from npac.reading import MAX_PROJECT_BYTES, read_regular
+
 FILE_NAMES = ("npac.toml", "pyproject.toml")
 _LEVELS = ("error", "warning", "note")
 _SELECTOR = re.compile(r"NPA[0-9]{0,3}\Z")
@@ -122,7 +124,7 @@ def load(
         return project, [ProjectProblem(shown, line, column, message, help)]
 
     try:
-        data = path.read_bytes()
+        data = read_regular(path, MAX_PROJECT_BYTES)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return failed(1, 1, f"the file cannot be read: {reason}", "make it readable or remove it")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from npac.api import Checked, NpacError, Options, check
+from npac.api import Checked, NpacError, Options, check, wants_strict
 from npac.cli.options import spec_options, take_options
 from npac.cli.show import failed, show_findings, show_statistics
 from npac.diagnostics.codes import CODES
@@ -74,11 +74,14 @@ def command(
     found. Exit codes: 0 clean, 1 findings, 2 usage or a file that cannot be read.
     """
     options = take_options(shared)._replace(select=_codes(select), ignore=_codes(ignore))
-    results, unread = _check_all(_expand(paths, skip_other), options, stdin_filename)
+    results, unread, piped = _check_all(_expand(paths, skip_other), options, stdin_filename)
     if fix or diff:
-        from npac.cli.mending import mend
+        from npac.cli.mending import show_mended
 
-        results = [mend(item, options, write=fix and not diff, color=color) for item in results]
+        write = fix and not diff
+        results = [
+            show_mended(item, options, write=write, color=color, piped=item is piped) for item in results
+        ]
     if statistics:
         show_statistics(results, Severity[least.upper()])
     elif not diff:
@@ -89,7 +92,7 @@ def command(
         click.echo(message, err=True)
     if unread:
         raise SystemExit(2)
-    if not exit_zero and failed(results, strict=strict or _strict_project(results, options)):
+    if not exit_zero and failed(results, strict=strict or wants_strict(results, options)):
         raise SystemExit(1)
 
 
@@ -104,20 +107,23 @@ def _codes(given: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_all(
     paths: list[str], options: Options, stdin_filename: str | None
-) -> tuple[list[Checked], list[str]]:
+) -> tuple[list[Checked], list[str], Checked | None]:
+    """Give what was checked, what is to be said of files that were not, and which was standard input."""
     results: list[Checked] = []
     unread: list[str] = []
+    piped: Checked | None = None
     for path in paths:
         try:
             if path == "-":
-                from npac.checking import read_bytes
+                from npac.api import read_bytes
 
-                results.append(check(stdin_filename or "-", options, data=read_bytes("-")))
+                piped = check(stdin_filename or "-", options, data=read_bytes("-"))
+                results.append(piped)
             else:
                 results.append(check(path, options))
         except NpacError as error:
             unread.append(f"error: {error}" + (f"\n  help: {error.remedy}" if error.remedy else ""))
-    return results, list(dict.fromkeys(unread))
+    return results, list(dict.fromkeys(unread)), piped
 
 
 def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
@@ -125,12 +131,12 @@ def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
     found: list[str] = []
     named = list(paths) or ["."]
     if skip_other:
-        from npac.discovery import keep_specs
+        from npac.api import keep_specs
 
         named = keep_specs(named)
     for path in named:
         if path != "-" and os.path.isdir(path):
-            from npac.discovery import find_specs
+            from npac.api import find_specs
 
             below = find_specs(path)
             if not below:
@@ -139,15 +145,3 @@ def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
         else:
             found.append(path)
     return list(dict.fromkeys(found))
-
-
-def _strict_project(results: list[Checked], options: Options) -> bool:
-    from npac.checking import project_for
-
-    if not options.use_project:
-        return False
-    projects = [
-        project_for(path)[0]
-        for path in {os.path.join(os.path.dirname(one.source.path), "-x") for one in results}
-    ]
-    return any(project is not None and project.strict for project in projects)

@@ -67,9 +67,9 @@ def command(
 
 
 def _report_drift(spec: str, item: Compiled, folder: Path, run_id: str | None) -> bool:
-    from npac.cli.drift import drift
+    from npac.api import check_drift
 
-    text = drift(item, folder, run_id=run_id)
+    text = check_drift(item, folder, run_id=run_id)
     if text:
         click.echo(f"{folder} is not what {spec} compiles to:\n{text}")
         click.echo(f"  help: compile {spec} again into {folder}, look at what changed, and keep it")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
 
-from npac.api import load
+from npac.api import diff
 from npac.cli.options import spec_options, take_options
 
 
@@ -20,15 +19,12 @@ from npac.cli.options import spec_options, take_options
 )
 def command(a: str, b: str, format: str, **shared: Any) -> None:
     """Compare two specs or builds by meaning: what will run differently (exit code 1 if anything)."""
-    from npac.build.diff import diff_programs, render
-
-    options = take_options(shared)
-    changes = diff_programs(load(a, options), load(b, options))
+    found = diff(a, b, take_options(shared))
     if format == "json":
         import json
 
-        click.echo(json.dumps([asdict(change) for change in changes], indent=2, ensure_ascii=False))
+        click.echo(json.dumps(found.as_data(), indent=2, ensure_ascii=False))
     else:
-        click.echo(render(changes).rstrip() or "no difference")
-    if changes:
+        click.echo(found.as_text().rstrip() or "no difference")
+    if found.changes:
         raise SystemExit(1)

@@ -13,6 +13,12 @@ gc.set_threshold(100_000, 20, 20)
 
 import click  # noqa: E402  # after the line above, so that it holds for this import too
 
+from npac.cli.given import vet  # noqa: E402
+from npac.cli.streams import OutputLost, prepare  # noqa: E402
+
+CUT_OFF = 141
+"""Exit code of a command that was stopped because nobody reads its output, as shells count SIGPIPE."""
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("npac.cli.check", "Check specs and show every fault with its place and remedy."),
     "compile": ("npac.cli.compile", "Compile specs to SkyPilot YAML: to the screen, or to a build folder."),
@@ -37,6 +43,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+# Commands that read files and write text: they leave nothing behind that has to be closed.
+_READING = (["check"], ["explain"], ["schema"])
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are asked for, so that start-up stays short."""
 
@@ -52,6 +62,7 @@ class LazyGroup(click.Group):
         from importlib import import_module
 
         command: click.Command = import_module(entry[0]).command
+        vet(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -66,7 +77,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            from npac.syntax.nearest import nearest
+            from npac.api import nearest
 
             near = nearest(args[0], COMMANDS) if args else []
             if near:
@@ -94,30 +105,77 @@ def main() -> None:
 
 def entry(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 findings, 2 usage or the outside world (run has more)."""
+    prepare()
     try:
-        code = main.main(args=argv, prog_name="npac", standalone_mode=False)
+        code: Any = main.main(args=argv, prog_name="npac", standalone_mode=False)
+    except SystemExit as end:
+        code = 1 if isinstance(end.code, str) else end.code
     except click.exceptions.Exit as error:
         code = error.exit_code
     except click.ClickException as error:
-        error.show()
+        _usage(error)
         code = 2
     except click.Abort:
         click.echo("interrupted", err=True)
         code = 130
-    except BrokenPipeError:
-        # who read the output has left; nothing is wrong, and nothing more can be said
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+    except OutputLost as lost:
+        code = _cut_off(lost)
     except OSError as error:
-        click.echo(f"error: {error.strerror or error}{_file(error)}", err=True)
+        _say(f"error: {error.strerror or error}{_file(error)}")
         code = 2
     except Exception as error:
         code = _known(error)
-    sys.exit(code if isinstance(code, int) else 0)
+    code = code if isinstance(code, int) else 0
+    try:
+        sys.stdout.flush()
+    except OutputLost as lost:
+        # the command was through, and what it found out still holds
+        if not lost.unread:
+            said = _cut_off(lost)
+            code = code or said
+    if argv is None and sys.argv[1:2] in _READING:
+        # an interpreter that ends in order frees every object of every spec, a tenth of a check's time
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _cut_off(lost: OutputLost) -> int:
+    """Give the code of a command whose output was lost, and say why; that nobody reads it is no fault."""
+    if lost.unread:
+        return CUT_OFF
+    _say(f"error: {lost}")
+    return 2
+
+
+def _say(text: str) -> None:
+    """Write to standard error, without anything that looks like a credential.
+
+    What was given in the place of a name, a path or a decision may be one by mistake.
+    """
+    from npac.diagnostics.credentials import redacted
+
+    click.echo(redacted(text), err=True)
+
+
+def _usage(error: click.ClickException) -> None:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        _say(error.format_message())
+        return
+    context = getattr(error, "ctx", None)
+    lines = []
+    if context is not None:
+        lines = [
+            context.get_usage(),
+            f"Try '{context.command_path} {context.help_option_names[0]}' for help.",
+            "",
+        ]
+    _say("\n".join((*lines, f"Error: {error.format_message()}")))
 
 
 def _file(error: OSError) -> str:
-    return f": {error.filename}" if error.filename else ""
+    name = error.filename
+    return f": {os.fsdecode(name) if isinstance(name, bytes) else name}" if name else ""
 
 
 def _known(error: Exception) -> int:
@@ -127,17 +185,18 @@ def _known(error: Exception) -> int:
     if not isinstance(error, NpacError):
         import traceback
 
-        traceback.print_exception(error)
-        click.echo("error: this is a fault of npac itself, not of your input", err=True)
-        click.echo("  help: Please report it with the lines above and the command.", err=True)
+        _say("".join(traceback.format_exception(error)).rstrip())
+        _say("error: this is a fault of npac itself, not of your input")
+        _say("  help: Please report it with the lines above and the command.")
         return 2
     checked: Any = getattr(error, "checked", None)
     if checked is not None:
+        from npac.api import ProjectError
         from npac.cli.show import show_findings
 
         show_findings([checked], "text", None, err=True)
-        return 1
-    click.echo(f"error: {error}", err=True)
+        return 2 if isinstance(error, ProjectError) else 1
+    _say(f"error: {error}")
     if error.remedy:
-        click.echo(f"  help: {error.remedy}", err=True)
+        _say(f"  help: {error.remedy}")
     return 2

@@ -7,9 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from npac.api import Options, parse_pair
-from npac.flow.flow import MAX_STEPS
-from npac.pipeline import MAX_NODES
+from npac.api import MAX_NODES, MAX_STEPS, Options, parse_pair
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -76,14 +74,22 @@ def take_options(values: dict[str, Any]) -> Options:
         allow_new_vars=values.pop("allow_new_vars", False),
         max_steps=values.pop("max_steps", MAX_STEPS),
         max_nodes=values.pop("max_nodes", MAX_NODES),
-        pins=dict(_pin(item) for item in values.pop("pins", ())),
-        accelerators=dict(parse_pair(item, "--accelerator") for item in values.pop("accelerators", ())),
+        pins=_pins(values.pop("pins", ())),
+        accelerators=_accelerators(values.pop("accelerators", ())),
     )
 
 
-def _pin(text: str) -> tuple[str, str]:
-    image, digest = parse_pair(text, "--pin")
-    if digest.startswith("sha256:"):  # a bare digest pins the image itself
-        folder, slash, name = image.partition("@")[0].rpartition("/")
-        return image, f"{folder}{slash}{name.partition(':')[0]}@{digest}"
-    return image, digest
+def _pins(texts: tuple[str, ...]) -> dict[str, str]:
+    if not texts:
+        return {}
+    from npac.api import parse_pins  # here, because a check has no use for it
+
+    return parse_pins(texts)
+
+
+def _accelerators(texts: tuple[str, ...]) -> dict[str, str]:
+    if not texts:
+        return {}
+    from npac.api import parse_accelerators
+
+    return parse_accelerators(texts)

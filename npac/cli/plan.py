@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from npac.api import NpacError, Options, Planned, planned
+from npac.api import Options, parse_decisions, planned
 from npac.cli.options import spec_options, take_options
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,7 +37,7 @@ def path_options(function: F) -> F:
 
 def take_path(assume: str | None, decisions: tuple[str, ...]) -> dict[str, Any]:
     """Give the arguments of :func:`npac.api.planned` that choose a path.  Raises :class:`NpacError`."""
-    return {"assume": assume, "decide": _decide(decisions)}
+    return {"assume": assume, "decide": parse_decisions(decisions)}
 
 
 @click.command()
@@ -63,7 +63,7 @@ def command(
     whole program, each state once, with the rounds of its loops. On a terminal, lines are fitted to
     its width; elsewhere nothing is shortened.
     """
-    show_plan(spec, take_options(shared), run_id, assume, _decide(decisions), format, wide)
+    show_plan(spec, take_options(shared), run_id, assume, parse_decisions(decisions), format, wide)
 
 
 def show_plan(
@@ -78,28 +78,9 @@ def show_plan(
     """Plan a spec and print the result."""
     item = planned(spec, options, run_id=run_id, assume=assume, decide=decide)
     if format == "json":
-        import json
-
-        click.echo(json.dumps(_data(item), indent=2, ensure_ascii=False))
+        click.echo(item.as_json())
     else:
-        click.echo(_text(item, bool(decide), None if wide else _columns()), nl=False)
-
-
-def _data(item: Planned) -> dict[str, Any]:
-    from npac.report.analysis import analyse
-
-    analysis = analyse(item.program, {"run.id": item.run_id}, item.path)
-    return {**item.as_data(), "analysis": analysis.as_data()}
-
-
-def _text(item: Planned, decided: bool, width: int | None) -> str:
-    from npac.ir.canonical import digest
-    from npac.report.analysis import analyse
-    from npac.report.plan_text import Head, plan_text
-
-    late = {"run.id": item.run_id}
-    head = Head(item.program.workflow, item.run_id, digest(item.program), item.assume, decided)
-    return plan_text(item.program, item.path, analyse(item.program, late, item.path), late, head, width)
+        click.echo(item.as_text(None if wide else _columns()), nl=False)
 
 
 def _columns() -> int | None:
@@ -111,15 +92,3 @@ def _columns() -> int | None:
         return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
     except (OSError, ValueError, AttributeError):
         return None
-
-
-def _decide(items: tuple[str, ...]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for item in items:
-        gate, equals, text = item.partition("=")
-        if not equals or not gate or not text:
-            raise NpacError(
-                f"--decide {item!r} is not GATE=DECISION", remedy="Write --decide refine=loop_back,promote."
-            )
-        found[gate] = text.split(",")
-    return found

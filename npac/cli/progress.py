@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from npac.runtime.view import CANCELLED, DecisionView, LaunchView, WaveView
+from npac.api import DecisionView, LaunchView, WaveView
 
 
 class Lines:
@@ -73,7 +73,7 @@ class Lines:
         """Tell that an attempt is over: how, how long it took, and as which jobs."""
         jobs = [launch.job.id for launch in wave.last.launches.values() if launch.job is not None]
         named = f" (job{'' if len(jobs) == 1 else 's'} {', '.join(jobs)})" if jobs else ""
-        joint = "after" if wave.word == CANCELLED else "in"
+        joint = "after" if wave.word == "cancelled" else "in"
         self._say(f"{_title(wave)}  {wave.word} {joint} {_took(wave)}{named}{_attempt(wave)}")
 
     def gate_read(self, decision: DecisionView) -> None:

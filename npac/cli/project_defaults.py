@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from npac.project import discover
+from npac.api import project_ledger
 
 
 def ledger_of() -> str | None:
-    """Give the ledger root of the project in the working directory, or None."""
-    project, _ = discover(".")
-    return project.ledger
+    """Give the ledger root of the project in the working directory, or None.
+
+    Raises :class:`npac.api.ProjectError` for a configuration with mistakes.
+    """
+    return project_ledger()

@@ -9,6 +9,7 @@ import click
 
 from npac.api import NpacError, run
 from npac.cli.options import link_options, spec_options, take_options
+from npac.cli.streams import OutputLost
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -96,7 +97,7 @@ def place_options(function: F) -> F:
 
 def take_driver(values: dict[str, Any]) -> Any:
     """Take the driver's options out of a command's arguments."""
-    from npac.runtime.options import RunOptions
+    from npac.api import RunOptions
 
     names = (
         "retries", "max_infrastructure_recoveries", "poll_seconds", "max_wait", "on_timeout", "on_interrupt",
@@ -134,6 +135,15 @@ def finish(result: Any, ledger: str | None) -> None:
 
     For a run that failed, the end of the log of each task that failed comes first, on standard error.
     """
+    try:
+        _tell(result, ledger)
+    except OutputLost as lost:
+        # How a run ended is in its log, and its code says it: that holds whether this can be read or not.
+        click.echo(str(lost), err=True)
+    raise SystemExit(result.exit_code)
+
+
+def _tell(result: Any, ledger: str | None) -> None:
     from npac.api import status
 
     view = status(result.run_id, ledger=ledger)
@@ -149,7 +159,6 @@ def finish(result: Any, ledger: str | None) -> None:
         click.echo(f"  next: {result.remedy}")
     if result.state == "succeeded":
         _artifacts(view)
-    raise SystemExit(result.exit_code)
 
 
 def _artifacts(view: Any) -> None:
@@ -201,7 +210,7 @@ def command(
     if plan_only:
         from npac.cli.plan import show_plan
 
-        show_plan(target, options, run_id or "RUN-ID", assume)
+        show_plan(target, options, "RUN-ID" if run_id is None else run_id, assume)
         return
     try:
         result = run(

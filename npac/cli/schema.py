@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from npac.api import schema
+
 
 @click.command()
 def command() -> None:
@@ -16,6 +18,4 @@ def command() -> None:
 
     A schema sees the form of a spec; `npac check` sees the rest too.
     """
-    from npac.syntax.schema import schema_text
-
-    click.echo(schema_text(), nl=False)
+    click.echo(schema(), nl=False)

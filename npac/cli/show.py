@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from npac.checking import Checked
+from npac.api import Checked
 from npac.diagnostics.diagnostic import Severity
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from npac.api import restore, verify
+from npac.diagnostics.credentials import redacted
 
 
 @click.command()
@@ -24,7 +25,8 @@ def command(folder: str, again: bool) -> None:
             if problem.message.startswith(problem.path)
             else f"{problem.path}: {problem.message}"
         )
-        click.echo(f"{problem.kind}: {shown}")
+        # the folder's name stands in it, and may be anything that was given by mistake
+        click.echo(redacted(f"{problem.kind}: {shown}"))
     if problems:
         raise SystemExit(1)
     click.echo(f"{folder}: every file is what was compiled")

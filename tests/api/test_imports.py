@@ -83,7 +83,7 @@ def test_help_imports_no_command(tmp_path: Path) -> None:
     code, names = modules("--help", cwd=tmp_path)
     assert code in (0, None)
     commands = {name for name in names if name.startswith("npac.cli.")}
-    assert commands == {"npac.cli.main"}
+    assert commands == {"npac.cli.main", "npac.cli.given", "npac.cli.streams"}
     # click itself wraps its help with these two
     wrapping = {"shutil", "textwrap"}
     assert among(names, (HEAVY - wrapping) | {"yaml", "npac.api", "npac.catalog"}) == set()

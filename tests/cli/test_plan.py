@@ -149,11 +149,11 @@ def on_a_terminal(columns: int, *words: str | Path) -> str:
 
 def test_a_terminal_gets_lines_that_fit(tmp_path: Path) -> None:
     spec = tmp_path / "mixed.yaml"
-    deep = "s3://b/{{run.id}}/" + "/".join(f"folder-{at}" for at in range(20)) + "/x.json"
+    deep = "s3://bkt/{{run.id}}/" + "/".join(f"folder-{at}" for at in range(20)) + "/x.json"
     spec.write_text(MIXED.replace("s3://lake/raw/", deep), encoding="utf-8")
     shown = on_a_terminal(90, "plan", spec)
     assert max(len(line) for line in shown.splitlines()) <= 90
-    assert "…/ is s3://b/RUN-ID/" in shown
+    assert "…/ is s3://bkt/RUN-ID/" in shown
     wide = on_a_terminal(90, "plan", spec, "--wide")
     assert deep.replace("{{run.id}}", "RUN-ID") in wide
     assert wide == spawn("plan", spec).out

@@ -84,7 +84,7 @@ def refusals(home: Path) -> dict[str, tuple[Path, tuple[str, ...], str]]:
         "needed secret": (needy, (), "NPAC_NEEDED"),
         "engine": (plain, ("--engine", "steam"), "steam"),
         "host": (strange["host.yaml"], (), "the host 'other'"),
-        "bucket": (strange["bucket.yaml"], (), "does not name a bucket"),
+        "bucket": (strange["bucket.yaml"], (), "no store takes such a name"),
     }
 
 

@@ -1,0 +1,96 @@
+"""Running specs and builds to their end, going on with runs, and saying where they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from npac.api.checking import DEFAULTS, Options, PathLike
+
+if TYPE_CHECKING:
+    from npac.runtime.options import RunOptions, RunResult
+    from npac.runtime.progress import Progress
+    from npac.runtime.view import RunView
+
+
+def run(
+    target: PathLike,
+    options: Options = DEFAULTS,
+    *,
+    run_id: str | None = None,
+    run_options: RunOptions | None = None,
+    engine: str = "local",
+    engine_options: Mapping[str, Any] | None = None,
+    ledger: str | None = None,
+    secrets: Sequence[str] = (),
+    progress: Progress | None = None,
+    handle_signals: bool = False,
+) -> RunResult:
+    """Run a spec, a build folder or raw SkyPilot YAML to its end, and give how it ended.
+
+    ``secrets`` are names of environment variables whose values the tasks get.  ``ledger`` is a
+    folder or URL for run ledgers.  Raises :class:`NpacError` (or :class:`SpecError`) when the run is
+    refused before anything is launched.
+    """
+    from npac import running
+    from npac.api.compiling import compile_target
+
+    return running.run(
+        target,
+        options,
+        compile=compile_target,
+        run_id=run_id,
+        run_options=run_options,
+        engine=engine,
+        engine_options=engine_options or {},
+        ledger=ledger,
+        secrets=secrets,
+        progress=progress,
+        handle_signals=handle_signals,
+    )
+
+
+def resume(
+    run_id: str,
+    *,
+    run_options: RunOptions | None = None,
+    engine_options: Mapping[str, Any] | None = None,
+    ledger: str | None = None,
+    secrets: Sequence[str] = (),
+    progress: Progress | None = None,
+    handle_signals: bool = False,
+) -> RunResult:
+    """Go on with a run from where its log says it is.  Raises :class:`NpacError` when it is refused."""
+    from npac import running
+
+    return running.resume(
+        run_id,
+        run_options=run_options,
+        engine_options=engine_options or {},
+        ledger=ledger,
+        secrets=secrets,
+        progress=progress,
+        handle_signals=handle_signals,
+    )
+
+
+def project_ledger(folder: PathLike = os.curdir) -> str | None:
+    """Give the place of run ledgers that the project of a folder names; None when it names none.
+
+    Raises :class:`ProjectError` for a configuration with mistakes: a run must not go to another ledger
+    because a line of it was misread.
+    """
+    from npac.checking import demand_sound
+    from npac.project import discover
+
+    project, problems = discover(folder)
+    demand_sound(problems)
+    return project.ledger
+
+
+def status(run_id: str, *, ledger: str | None = None) -> RunView:
+    """Give what a run's log says.  Raises :class:`NpacError` when it cannot be read."""
+    from npac import running
+
+    return running.status(run_id, ledger=ledger)

@@ -1,0 +1,121 @@
+"""The three standard streams, whatever they were when the process began.
+
+A stream may be closed, full, or a pipe whose reader has left.  What a command does must not depend on
+it: a run goes on when nobody reads its lines any more, and no file that is opened later may take the
+number of a closed stream and get what was meant for it.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from typing import Any, TextIO
+
+
+class OutputLost(Exception):
+    """Standard output cannot be written; told once, after which what is written goes nowhere.
+
+    It is no ``OSError``, which might be taken for one of a file that the command works on.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"the output cannot be written: {error.strerror or error}")
+        self.unread = isinstance(error, BrokenPipeError)
+        """Its reader has left."""
+
+
+def prepare() -> None:
+    """Make the streams safe to use.
+
+    Closed ones are opened: reading is refused as on a closed stream, writing goes nowhere, as who
+    closed them wants it.  What else cannot be written to standard output raises :class:`OutputLost`;
+    to standard error it is lost, since nobody could be told.  Characters that an encoding lacks are
+    written as escapes.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+            os.set_inheritable(number, True)
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed()), encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = _nowhere()
+    elif sys.stdout is sys.__stdout__:
+        sys.stdout = _guarded(sys.stdout, _Output)
+    if sys.stderr is None:
+        sys.stderr = _nowhere()
+    elif sys.stderr is sys.__stderr__:
+        sys.stderr = _guarded(sys.stderr, _Errors)
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8", errors="backslashreplace")
+
+
+def _guarded(stream: Any, kind: type[_Raw]) -> TextIO:
+    stream.flush()
+    raw = kind(stream.fileno())
+    lines = kind is _Errors or raw.isatty()
+    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, "backslashreplace", line_buffering=lines)
+
+
+class _Closed(io.RawIOBase):
+    """A standard input that was closed when the process began."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+
+class _Raw(io.RawIOBase):
+    """Writes to a descriptor that stays open; what becomes of what cannot be written is for :meth:`lose`."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._number
+
+    def isatty(self) -> bool:
+        return os.isatty(self._number)
+
+    def write(self, data: Any, /) -> int:
+        view = memoryview(data)
+        while True:
+            try:
+                return os.write(self._number, view)
+            except BlockingIOError:  # someone else made the terminal non-blocking
+                import select
+
+                select.select((), (self._number,), ())
+            except OSError as error:
+                self.lose(error)
+                return view.nbytes
+
+    def lose(self, error: OSError) -> None:
+        """Do what is to be done about a text that could not be written; it counts as written."""
+
+
+class _Errors(_Raw):
+    """Standard error: what cannot be written is lost."""
+
+
+class _Output(_Raw):
+    """Standard output: the first loss is told."""
+
+    _told = False
+
+    def lose(self, error: OSError) -> None:
+        """Raise :class:`OutputLost`, once."""
+        if not self._told:
+            self._told = True
+            raise OutputLost(error) from error
