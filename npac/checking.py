@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,25 +11,24 @@ from typing import TYPE_CHECKING
 from npac.catalog.model import Catalog
 from npac.diagnostics.codes import BY_NAME, CODES, finding
 from npac.diagnostics.collector import Collector, Policy, ordered
-from npac.diagnostics.credentials import HIDDEN, redacted
+from npac.diagnostics.credentials import redacted
 from npac.diagnostics.diagnostic import Diagnostic, Severity
+from npac.diagnostics.hiding import Hider
 from npac.errors import NpacError
 from npac.pipeline import Settings, Unit, run_passes
+from npac.reading import MAX_PROJECT_BYTES, MAX_SPEC_BYTES, read_regular, too_large
 from npac.syntax.spec_parser import written_credentials
 from npac.text.source import SourceFile, Span, decode
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq, parse_yaml
 
 if TYPE_CHECKING:
-    from npac.project import Project
+    from npac.project import Project, ProjectProblem
 
-MAX_BYTES = 64 << 20
 _UNSILENCEABLE = ("NPA001", "NPA002", "NPA006", "NPA007", "NPA008")
 _RAW_KEYS = frozenset(
     ("run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir")
 )
 _SPEC_KEYS = frozenset(("apiVersion", "kind", "metadata", "states", "initial"))
-_TELLING = 8
-"""Characters of a secret's beginning that tell it from other text, where a message cut it short."""
 _SECRETS = frozenset(("secret-in-plain-text", "maybe-secret"))
 
 
@@ -64,50 +64,99 @@ class Checked:
         return all(item.severity < Severity.ERROR for item in self.findings)
 
 
+class ProjectError(NpacError):
+    """The project's configuration is wrong; ``checked`` holds its findings, each with its place.
+
+    Nothing is done with a configuration that was read in part: it might switch checks off.
+    """
+
+    def __init__(self, checked: Checked) -> None:
+        first, *others = (_placed(item) for item in checked.findings)
+        also = "".join(f"\n  {where}: {message}" for where, message in others)
+        super().__init__(
+            f"{first[1]}{also}",
+            remedy=f"{checked.findings[0].help[:1].upper()}{checked.findings[0].help[1:]}.",
+            where=first[0],
+        )
+        self.checked = checked
+
+
+def _placed(item: Diagnostic) -> tuple[str, str]:
+    line, column = item.span.source.position(item.span.start)
+    return f"{item.span.source.path}:{line}:{column}", f"{item.message} ({item.code.id})"
+
+
 def read_bytes(path: str) -> bytes:
-    """Read a spec's bytes (``-`` is standard input).  Raises :class:`NpacError`."""
+    """Read a spec's bytes (``-`` is standard input).  Raises :class:`NpacError`.
+
+    Files are regular ones of at most ``MAX_SPEC_BYTES``; standard input is read up to as much.
+    """
+    # what was given in a path's place may be anything, a credential too
+    name = redacted(path) if path != "-" else "standard input"
     try:
         if path == "-":
-            return sys.stdin.buffer.read(MAX_BYTES + 1)
-        with open(path, "rb") as stream:
-            if os.fstat(stream.fileno()).st_size > MAX_BYTES:
-                raise _too_large(path)
-            data = stream.read()
+            return _read_standard_input()
+        return read_regular(path, MAX_SPEC_BYTES)
     except FileNotFoundError:
-        raise NpacError(f"there is no file {path}", remedy="Check the path.") from None
+        raise NpacError(f"there is no file {name}", remedy="Check the path.") from None
     except IsADirectoryError:
         raise NpacError(
-            f"{path} is a folder, not a spec",
+            f"{name} is a folder, not a spec",
             remedy="Name the files in it, or run `npac check` without arguments.",
         ) from None
     except OSError as error:
-        raise NpacError(f"{path} cannot be read: {error.strerror}", remedy="Mend its permissions.") from error
-    if len(data) > MAX_BYTES:
-        raise _too_large(path)
+        remedy = _REMEDIES.get(error.errno or 0, "Mend its permissions.")
+        raise NpacError(f"{name} cannot be read: {error.strerror}", remedy=remedy) from error
+
+
+def _read_standard_input() -> bytes:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed")
+    data = sys.stdin.buffer.read(MAX_SPEC_BYTES + 1)
+    if len(data) > MAX_SPEC_BYTES:
+        raise too_large("-", MAX_SPEC_BYTES)
     return data
 
 
-def _too_large(path: str) -> NpacError:
-    return NpacError(f"{path} is larger than {MAX_BYTES >> 20} MiB", remedy="No spec is that large.")
+_REMEDIES = {
+    errno.EFBIG: "No spec is that large; check what was named.",
+    errno.EINVAL: "Name a regular file, or give the text on standard input (-) where a spec is read.",
+    errno.ENOTDIR: "Check the path.",
+    errno.ELOOP: "Check the path.",
+    errno.ENAMETOOLONG: "Check the path.",
+    errno.EBADF: "Leave it open, or name a file.",
+}
 
 
 def project_for(path: str) -> tuple[Project | None, list[Diagnostic]]:
-    """Find the project's configuration for a spec, from the spec's own folder upwards; None without one."""
+    """Find the project's configuration for a spec, from the spec's own folder upwards; None without one.
+
+    Raises :class:`ProjectError` for one with mistakes; the list is of what is less than a mistake.
+    """
     folder = os.path.abspath(os.path.dirname(path) if path != "-" else "")
     if not _may_be_configured(folder):
         return None, []
     from npac.project import discover
 
     project, problems = discover(folder, codes=CODES)
+    demand_sound(problems)
+    return project, []
+
+
+def demand_sound(problems: Sequence[ProjectProblem]) -> None:
+    """Raise :class:`ProjectError` when a project's configuration has mistakes."""
+    if not problems:
+        return
+    path = str(problems[0].path)
+    source = SourceFile(path, _text_of(path))
+    starts, text = source.line_starts, source.text
     found = []
     for problem in problems:
-        text = _text_of(str(problem.path))
-        source = SourceFile(str(problem.path), text)
-        starts = source.line_starts
         line = min(max(problem.line, 1), len(starts))
         at = min(starts[line - 1] + max(problem.column - 1, 0), len(text))
         found.append(finding("bad-project-config", problem.message, source.span(at, at), problem.help))
-    return project, found
+    hidden = [item.span for item in written_credentials(source)]
+    raise ProjectError(Checked(source, b"", ordered(_masked(found, hidden)), hidden=hidden))
 
 
 def _may_be_configured(folder: str) -> bool:
@@ -124,9 +173,9 @@ def _may_be_configured(folder: str) -> bool:
 
 
 def _text_of(path: str) -> str:
+    """Give a configuration's text to show places in, empty where it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
+        return decode(path, read_regular(path, MAX_PROJECT_BYTES))[0].text
     except OSError:
         return ""
 
@@ -165,38 +214,23 @@ def _policy(project: Project) -> Policy:
     return Policy(project.select, project.ignore, severity, _UNSILENCEABLE)
 
 
-def _shared(one: str, other: str) -> int:
-    """Count the characters with which both texts begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
 def _masked(findings: Sequence[Diagnostic], hidden: Sequence[Span]) -> list[Diagnostic]:
     """Take secret values out of every message, whichever rule wrote it, also where it cut them short."""
-    values = {span.text.strip("'\"") for span in hidden}
-    values = {form for value in values if len(value) >= 4 for form in (value, repr(value)[1:-1])}
+    hider = Hider(span.text.strip("'\"") for span in hidden)
+    return [_cleaned(item, hider) for item in findings]
 
-    def clean(text: str) -> str:
-        text = redacted(text)
-        for value in values:
-            text = text.replace(value, HIDDEN)
-            at = text.find(value[:_TELLING]) if len(value) > _TELLING else -1
-            while at >= 0:
-                text = text[:at] + HIDDEN + text[at + _shared(value, text[at:]) :]
-                at = text.find(value[:_TELLING], at)
-        return text
 
-    return [
-        item._replace(
-            message=clean(item.message),
-            related=tuple(other._replace(message=clean(other.message)) for other in item.related),
-            help=clean(item.help),
-            fix=None
-            if item.fix and any(value in edit.text for edit in item.fix.edits for value in values)
-            else item.fix,
+def _cleaned(item: Diagnostic, hider: Hider) -> Diagnostic:
+    message, help_text = hider.clean(item.message), hider.clean(item.help)
+    if message != item.message or help_text != item.help:
+        item = item._replace(message=message, help=help_text)
+    if any(hider.clean(other.message) != other.message for other in item.related):
+        item = item._replace(
+            related=tuple(other._replace(message=hider.clean(other.message)) for other in item.related)
         )
-        for item in findings
-    ]
+    if item.fix is not None and any(hider.holds(edit.text) for edit in item.fix.edits):
+        item = item._replace(fix=None)
+    return item
 
 
 def _suppressed(source: SourceFile, findings: list[Diagnostic]) -> list[Diagnostic]:
@@ -242,8 +276,10 @@ def _raw_findings(source: SourceFile) -> list[Diagnostic] | None:
     try:
         program_from_yaml(source.text, raw_name(source.path))
     except RawError as error:
-        message = f"this looks like SkyPilot YAML, and npac cannot run it: {error}"
-        return [finding("not-a-spec", message, source.span(0, min(1, len(source.text))), "mend the file")]
+        place = source.span(0, min(1, len(source.text)))
+        said = [*error.problems, *([f"{error.more} more problems follow"] if error.more else [])]
+        begin = "this looks like SkyPilot YAML, and npac cannot run it: "
+        return [finding("not-a-spec", f"{begin}{problem}", place, "mend the file") for problem in said]
     return []
 
 

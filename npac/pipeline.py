@@ -78,16 +78,20 @@ def _check(unit: Unit) -> None:
     if unit.flow is not None:
         for rule in RULES:
             unit.findings += rule(unit.flow)
+        if any(item.severity > Severity.NOTE for item in unit.findings):
+            from npac.rules.consequences import first_causes
+
+            unit.findings = first_causes(unit.flow, unit.findings)
 
 
 def _lower(unit: Unit) -> None:
     from npac.lower.lower import lower
-    from npac.lower.specialise import TooManyNodes
+    from npac.lower.texts import BoundMet
 
     if unit.flow is not None:
         try:
             unit.program = lower(unit.flow, max_nodes=unit.settings.max_nodes)
-        except TooManyNodes as error:
+        except BoundMet as error:
             unit.findings.append(error.finding)
 
 

@@ -14,7 +14,7 @@ MAX_PROJECT_BYTES = 4 << 20
 """Largest ``npac.toml`` or ``pyproject.toml``."""
 MAX_MANIFEST_BYTES = 512 << 20
 """Largest manifest of a build."""
-MAX_OBJECT_BYTES = 1 << 30
+MAX_OBJECT_BYTES = 8 << 30
 """Largest object, or readable file, of a build."""
 
 _KINDS = (

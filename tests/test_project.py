@@ -246,7 +246,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
     assert project == Project(tmp_path, tmp_path / "npac.toml")
     where = f"{tmp_path / 'npac.toml'}:1:1"
     assert [str(each) for each in mistakes] == [
-        f"{where}: the file cannot be read: Is a directory; make it readable or remove it"
+        f"{where}: the file cannot be read: it is a folder; make it readable or remove it"
     ]
 
 

@@ -49,7 +49,7 @@ def render(changes: Sequence[Change]) -> str:
 def _blocks(changes: Sequence[Change]) -> Iterator[_Block]:
     """Gather what changed about one node (or about one member of its group) in its order."""
     for (kind, node, member), items in groupby(changes, lambda item: (item.kind, item.node, item.state)):
-        if kind == REMOVED or kind == ADDED:
+        if kind in (REMOVED, ADDED):
             for item in items:
                 yield _Block("-" if kind == REMOVED else "+", node, member, (item.before or item.after,))
         else:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from npac.catalog.errors import CatalogError
 from npac.catalog.model import Catalog, Eula, Tool
+from npac.diagnostics.credentials import redacted
+from npac.reading import MAX_SPEC_BYTES, read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,13 +43,12 @@ def read_file(path: Path) -> CatalogFile:
     from npac.catalog.shape import fail, read_catalog
     from npac.text.source import decode
 
-    name = str(path)
+    name = redacted(str(path))  # what was given in a path's place may be anything
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        remedy = "Check the path given by --catalog or [tool.npac]."
+        data = read_regular(path, MAX_SPEC_BYTES)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        remedy = "Check the path given by --catalog or [tool.npac]; a catalog is a regular file."
         raise CatalogError(f"the catalog cannot be read: {reason}.", name, remedy=remedy) from error
     source, bad = decode(name, data)
     if bad is not None:

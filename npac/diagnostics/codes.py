@@ -57,6 +57,7 @@ _TABLE = (
     ("NPA220", "tool-defaults-differ", _E, "two tools give one key different defaults"),
     ("NPA221", "shell-injection", _W, "a config value can change the shape of a shell command"),
     ("NPA222", "token-not-allowed-here", _E, "this scope cannot be read here"),
+    ("NPA223", "program-too-large", _E, "the program's text is too large"),
     # 3: control flow
     ("NPA301", "unknown-state", _E, "a state does not exist"),
     ("NPA302", "member-as-target", _E, "a group's member is named from outside"),
@@ -89,6 +90,7 @@ _TABLE = (
     ("NPA329", "trigger-without-work", _E, "a trigger on a state that does no work"),
     ("NPA330", "too-many-nodes", _E, "the program has too many nodes"),
     ("NPA331", "relative-script", _N, "a script is named by a relative path"),
+    ("NPA332", "nul-character", _E, "a command holds a NUL character"),
     # 4: decisions
     ("NPA401", "no-decision-source", _E, "nothing says where a decision is read from"),
     ("NPA402", "decision-from-config", _W, "a loop's decision comes from no state of its body"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 HIDDEN = "***"
@@ -25,18 +25,35 @@ class _Form(NamedTuple):
 
     what: str
     marks: tuple[str, ...]
-    whole: str
+    whole: str | Callable[[str], Iterator[tuple[int, int]]]
     cut: str
 
 
-def _form(what: str, marks: tuple[str, ...], whole: str, cut: str) -> _Form:
-    return _Form(what, marks, rf"(?<![A-Za-z0-9]){whole}", rf"(?<![A-Za-z0-9]){cut}")
+def _form(
+    what: str, marks: tuple[str, ...], whole: str | Callable[[str], Iterator[tuple[int, int]]], cut: str
+) -> _Form:
+    found = rf"(?<![A-Za-z0-9]){whole}" if isinstance(whole, str) else whole
+    return _Form(what, marks, found, rf"(?<![A-Za-z0-9]){cut}")
 
 
-_BEGIN, _END = r"-----BEGIN [A-Z ]*PRIVATE KEY", r"-----END [A-Z ]*PRIVATE KEY-----"
-_USER = r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@{}$'\"]+:"
+_BEGIN = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY"
+_END = r"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+_USER = r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s/:@{}$'\"]+:"
 # Words that documentation writes for a password, and references to one kept elsewhere.
 _NO_PASSWORD = r"(?!\{\{|[$<*]|(?:PASS|PASSWORD|PW|SECRET|TOKEN)@)"
+
+
+def _private_keys(text: str) -> Iterator[tuple[int, int]]:
+    from npac.diagnostics.long_credentials import private_keys
+
+    return private_keys(text, rf"(?<![A-Za-z0-9]){_BEGIN}(?: BLOCK)?-----", _END)
+
+
+def _signed_tokens(text: str) -> Iterator[tuple[int, int]]:
+    from npac.diagnostics.long_credentials import signed_tokens
+
+    return signed_tokens(text)
+
 
 _FORMS = (
     _form(
@@ -58,9 +75,23 @@ _FORMS = (
         r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})",
         r"(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{6,}",
     ),
+    _form(
+        "an npm token",
+        ("npm_",),
+        r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9_])",
+        r"npm_(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}",
+    ),
     _form("a GitLab token", ("glpat-",), r"glpat-[A-Za-z0-9_-]{20,}", r"glpat-[A-Za-z0-9_-]{4,}"),
     _form("a Slack token", ("xox",), r"xox[abeoprs]-[A-Za-z0-9-]{10,}", r"xox[abeoprs]-[A-Za-z0-9-]{4,}"),
     _form("a Google API key", ("AIza",), r"AIza[0-9A-Za-z_-]{35}", r"AIza[0-9A-Za-z_-]{8,}"),
+    _form("a Google access token", ("ya29.",), r"ya29\.[A-Za-z0-9_-]{20,}", r"ya29\.[A-Za-z0-9_-]{4,}"),
+    _form("a PyPI token", ("pypi-AgE",), r"pypi-AgE[A-Za-z0-9_-]{20,}", r"pypi-AgE[A-Za-z0-9_-]{4,}"),
+    _form(
+        "a Stripe key",
+        ("_live_",),
+        r"[rs]k_live_[A-Za-z0-9]{16,}",
+        r"[rs]k_live_[A-Za-z0-9]{4,}",
+    ),
     _form(
         "an API key",
         ("sk-",),
@@ -70,13 +101,13 @@ _FORMS = (
     _form(
         "a private key",
         ("PRIVATE KEY",),
-        rf"{_BEGIN}-----(?:[\s\S]*?{_END}|[A-Za-z0-9+/=\s]*)",
+        _private_keys,
         rf"{_BEGIN}[\s\S]*",
     ),
     _form(
         "a signed token",
         ("eyJ",),
-        r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+        _signed_tokens,
         r"eyJ[A-Za-z0-9_-]{12,}(?:\.[A-Za-z0-9_-]*){0,2}",
     ),
     _form(
@@ -109,8 +140,12 @@ def credentials(text: str) -> Iterator[Credential]:
         return
     for form in _FORMS:
         if any(mark in text for mark in form.marks):
-            for match in re.finditer(form.whole, text):
-                yield Credential(form.what, match.start(), match.end())
+            if isinstance(form.whole, str):
+                found: Iterator[tuple[int, int]] = (match.span() for match in re.finditer(form.whole, text))
+            else:
+                found = form.whole(text)
+            for start, end in found:
+                yield Credential(form.what, start, end)
 
 
 def redacted(text: str) -> str:

@@ -19,6 +19,8 @@ from npac.text.source import SourceFile, Span
 
 _WORD = re.compile(r"[ \t]*([A-Za-z][A-Za-z_-]*)")
 _CODE = re.compile(r"NPA[0-9]{3}\Z")
+_MOST_ASKED = 64
+"""Codes that do not exist and for which the one that was meant is looked for."""
 _PROPERTIES = re.compile(r"(?:[&!][^\s]*\s+)*")
 _SHAPE = "write `# npac: ignore[NPA302] why`, or `# npac: ignore-file[NPA302] why` for the whole file"
 
@@ -116,21 +118,24 @@ def find_suppressions(
     items: list[Suppression] = []
     malformed: list[Malformed] = []
     targets: dict[int, int] = {}
+    asked: dict[str, str] = {}
+    alone: dict[int, bool] = {}  # lines with comments, and whether they hold nothing else
     for index, start in enumerate(starts):
         line = source.position(start)[0]
         line_start = source.line_starts[line - 1]
-        stop_at = line_start + len(source.line(line))
+        stop_at = source.line_end(line)
         if index + 1 < len(starts):
             stop_at = min(stop_at, starts[index + 1])
-        result = _read(source, start, stop_at, known, fixed)
+        result = _read(source, start, stop_at, known, fixed, asked)
         if isinstance(result, Malformed):
             malformed.append(result)
         elif result is not None:
             word, codes, reason = result
             lines: tuple[int, ...] | None = None
             if word == "ignore":
-                alone = text[line_start:start].lstrip()[:1] in ("", "#")
-                lines = (line, _target(source, line, targets)) if alone else (line,)
+                if line not in alone:
+                    alone[line] = text[line_start : start + 1].lstrip()[0] == "#"
+                lines = (line, _target(source, line, targets)) if alone[line] else (line,)
             comment = source.span(start, start + len(text[start:stop_at].rstrip()))
             items.append(Suppression(comment, codes, lines, reason))
     return Suppressions(source, tuple(items), tuple(malformed), spans)
@@ -172,7 +177,8 @@ def unused_finding(code: Code, unused: Unused) -> Diagnostic:
     message = f"nothing {where} is silenced by {names}"
     if len(unused.codes) < len(unused.suppression.codes):
         span = source.span(unused.codes[0].start, unused.codes[-1].end)
-        rest = [each.text for each in unused.suppression.codes if each not in unused.codes]
+        idle = {each.start for each in unused.codes}
+        rest = [each.text for each in unused.suppression.codes if each.start not in idle]
         first, last = unused.suppression.codes[0], unused.suppression.codes[-1]
         edit = Edit(source.span(first.start, last.end), ",".join(rest))
         fix = Fix(f"remove {names}", (edit,))
@@ -206,12 +212,17 @@ def _in_scalar(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:
     properties = _PROPERTIES.match(text, start)
     head = start if properties is None else properties.end()
     if text[head : head + 1] in ("|", ">"):  # a block scalar's first line may end in a comment
-        return "\n" in text[head:at] or "\r" in text[head:at]
+        return text.find("\n", head, at) >= 0 or text.find("\r", head, at) >= 0
     return True
 
 
 def _read(
-    source: SourceFile, start: int, stop: int, known: Collection[str], fixed: Collection[str]
+    source: SourceFile,
+    start: int,
+    stop: int,
+    known: Collection[str],
+    fixed: Collection[str],
+    asked: dict[str, str],
 ) -> Malformed | tuple[str, tuple[Span, ...], str] | None:
     """Read one comment: what it says, or what is wrong with it, or None when it is only prose."""
     text = source.text
@@ -240,7 +251,7 @@ def _read(
         left = at + len(part) - len(part.lstrip())
         code = source.span(left, left + len(part.strip()))
         at += len(part) + 1
-        if problem := _code_problem(code, known, fixed):
+        if problem := _code_problem(code, known, fixed, asked):
             if not code.text:
                 code = source.span(bracket, closed + 1)
             return Malformed(code, *problem)
@@ -248,7 +259,9 @@ def _read(
     return word, tuple(codes), text[closed + 1 : stop].strip(" \t-:—–")
 
 
-def _code_problem(code: Span, known: Collection[str], fixed: Collection[str]) -> tuple[str, str] | None:
+def _code_problem(
+    code: Span, known: Collection[str], fixed: Collection[str], asked: dict[str, str]
+) -> tuple[str, str] | None:
     text = code.text
     if not text:
         return "a code is missing in the list", _SHAPE
@@ -259,10 +272,12 @@ def _code_problem(code: Span, known: Collection[str], fixed: Collection[str]) ->
     if text in fixed:
         return f"{text} cannot be silenced: a spec with it cannot be compiled", "mend the finding itself"
     if known and text not in known:
-        from difflib import get_close_matches
+        if text not in asked and len(asked) < _MOST_ASKED:
+            from difflib import get_close_matches
 
-        near = get_close_matches(text, sorted(known), 1)
-        return f"there is no code {text}", f"did you mean {near[0]}?" if near else "look the code up"
+            asked[text] = next(iter(get_close_matches(text, sorted(known), 1)), "")
+        near = asked.get(text)
+        return f"there is no code {text}", f"did you mean {near}?" if near else "look the code up"
     return None
 
 
@@ -288,9 +303,11 @@ def _removal(comment: Span) -> Span:
     text = source.text
     line = source.position(comment.start)[0]
     line_start = source.line_starts[line - 1]
-    line_end = line_start + len(source.line(line))
-    if not text[line_start : comment.start].strip() and not text[comment.end : line_end].strip():
+    line_end = source.line_end(line)
+    begin = comment.start
+    while begin > line_start and text[begin - 1].isspace():
+        begin -= 1
+    if begin == line_start and (comment.end == line_end or text[comment.end : line_end].isspace()):
         following = source.line_starts[line] if line < len(source.line_starts) else len(text)
         return source.span(line_start, following)
-    before = text[line_start : comment.start]
-    return source.span(comment.start - (len(before) - len(before.rstrip())), comment.end)
+    return source.span(begin, comment.end)

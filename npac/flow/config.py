@@ -7,15 +7,16 @@ what a value brings in is never scanned again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from npac.catalog.model import Catalog
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.overrides import Overrides, apply_overrides
-from npac.ir.values import RUN_ID, Value, apply, concat
+from npac.ir.values import RUN_ID, Concat, Value, apply, concat
 from npac.syntax.ast import ConfigEntry, Spec
 from npac.syntax.language import CONFIG
-from npac.syntax.nearest import nearest
+from npac.syntax.nearest import Names
 from npac.syntax.reader import Reader
 from npac.syntax.templates import Token
 from npac.text.source import Span
@@ -23,6 +24,15 @@ from npac.text.yaml_nodes import Scalar
 
 MAX_VALUE = 1 << 20
 """Longest resolved field, in bytes."""
+
+MAX_PROGRAM = 1 << 30
+"""Most text of a program, in bytes."""
+
+MAX_TEXT = 128 << 20
+"""Most memory for the texts that are put together while a spec is resolved, in bytes."""
+
+_PART = 64
+"""Bytes that a part of a value takes besides its text."""
 
 KNOWN_KEYS = CONFIG.names
 SWITCHES = tuple(name for name, key in CONFIG.keys.items() if key.form == "switch")
@@ -37,14 +47,32 @@ class Config:
     reads.
     """
 
-    __slots__ = ("entries", "given", "prefix_outside", "read", "spec", "values")
+    __slots__ = (
+        "_plain",
+        "_sizes",
+        "built",
+        "entries",
+        "given",
+        "names",
+        "prefix_outside",
+        "read",
+        "run_names",
+        "spec",
+        "values",
+    )
 
     def __init__(self, spec: Spec, entries: dict[str, ConfigEntry]) -> None:
         self.spec = spec
         self.entries = entries
+        self.names = Names(entries)
+        self.run_names = Names(("id", "prefix", *spec.run))
         self.values: dict[str, Value] = {}
         self.read: set[str] = set()
         self.prefix_outside: Value = ""
+        self.built = 0
+        """Bytes that the texts take that were put together so far, here and in the states."""
+        self._sizes: dict[Value, int] = {}
+        self._plain: tuple[str, ...] | None = None
         self.given: list[ConfigEntry] = []
         """What the overrides gave, also what was refused."""
 
@@ -62,6 +90,38 @@ class Config:
             return self.run_prefix if inside_config else self.prefix_outside
         entry = self.spec.run.get(path)
         return entry[1].value if entry is not None else None
+
+    def size(self, value: Value) -> int:
+        """Give the length of a value's text in bytes, or the number of its parts, which take memory too.
+
+        Each value is measured once.
+        """
+        if isinstance(value, str) and value.isascii():
+            return len(value)
+        found = self._sizes.get(value)
+        if found is None:
+            parts = len(value.parts) if isinstance(value, Concat) else 0
+            found = self._sizes[value] = max(value_length(value), parts)
+        return found
+
+    def fits(self, values: list[Value], size: int) -> bool | None:
+        """Count a text of ``size`` put together from ``values``; None for the first that is too much."""
+        return self.takes(
+            size + _PART * sum(len(value.parts) for value in values if isinstance(value, Concat))
+        )
+
+    def takes(self, size: int) -> bool | None:
+        """Count ``size`` bytes of memory; None for the first that are too much, False for all after them."""
+        before = self.built
+        self.built += size
+        return self.built <= MAX_TEXT or (None if before <= MAX_TEXT else False)
+
+    def plain_keys(self) -> tuple[str, ...]:
+        """Give the first keys that stand in no mapping, for a message; of more the last is ``...``."""
+        if self._plain is None:
+            found = tuple(islice((key for key in self.entries if "." not in key), 9))
+            self._plain = (*found[:8], "...") if len(found) > 8 else found
+        return self._plain
 
     def text(self, key: str) -> str | None:
         """Give the resolved text of a key that must not depend on the run; None when unset, null or late."""
@@ -134,6 +194,8 @@ class _Resolver:
         self.parts: dict[str, tuple[str | Token, ...]] = {}
         self.state: dict[str, int] = {}  # 1 = being resolved, 2 = done
         self.broken: set[str] = set()
+        self.rings: list[tuple[int, int]] = []
+        """Stretches of the path that is followed whose keys are all known to be in a circle, in order."""
 
     def run(self) -> None:
         for key, entry in self.config.entries.items():
@@ -162,10 +224,12 @@ class _Resolver:
         if self.state.get(start) == 2:
             return
         path: list[str] = []
+        places: dict[str, int] = {}
         stack: list[tuple[str, Iterator[str]]] = []
 
         def enter(key: str) -> None:
             self.state[key] = 1
+            places[key] = len(path)
             path.append(key)
             stack.append((key, self._dependencies(key)))
 
@@ -176,6 +240,10 @@ class _Resolver:
             if follow is None:
                 stack.pop()
                 path.pop()
+                if self.rings and self.rings[-1][1] == len(path):
+                    begin, end = self.rings.pop()
+                    if begin < end:
+                        self.rings.append((begin, end - 1))
                 self.state[key] = 2
                 self._finish(key)
             elif follow in self.parts:
@@ -183,26 +251,40 @@ class _Resolver:
                 if mark is None:
                     enter(follow)
                 elif mark == 1:
-                    self._cycle(path[path.index(follow) :])
+                    self._cycle(path, places[follow])
             self.config.read.add(follow) if follow is not None else None
 
-    def _cycle(self, members: list[str]) -> None:
-        chain = " -> ".join((*members, members[0]))
-        entry = self.config.entries[members[0]]
-        related = tuple(
-            Related(f"{name} is given here", self.config.entries[name].key.span) for name in members[1:4]
+    def _cycle(self, path: list[str], begin: int) -> None:
+        """Report that the last key of ``path`` leads back to the one at ``begin``, unless that is known."""
+        fresh = False
+        at = len(path) - 1
+        while at >= begin:
+            if self.rings and self.rings[-1][1] == at:
+                at = self.rings.pop()[0] - 1
+                continue
+            fresh = fresh or path[at] not in self.broken
+            self.broken.add(path[at])
+            at -= 1
+        self.rings.append((at + 1, len(path) - 1))
+        if not fresh:
+            return
+        first, last = path[begin], len(path)
+        members = (
+            path[begin:last] if last - begin <= 8 else [*path[begin : begin + 3], "...", *path[last - 4 :]]
         )
-        if not self.broken.issuperset(members):
-            self.report.append(
-                finding(
-                    "config-cycle",
-                    f"config values refer to each other in a circle: {chain}",
-                    entry.node.span,
-                    "give one of them a value of its own",
-                    related=related,
-                )
+        related = tuple(
+            Related(f"{name} is given here", self.config.entries[name].key.span)
+            for name in path[begin + 1 : min(begin + 4, last)]
+        )
+        self.report.append(
+            finding(
+                "config-cycle",
+                f"config values refer to each other in a circle: {' -> '.join((*members, first))}",
+                self.config.entries[first].node.span,
+                "give one of them a value of its own",
+                related=related,
             )
-        self.broken.update(members)
+        )
 
     def _finish(self, key: str) -> None:
         entry = self.config.entries[key]
@@ -218,11 +300,18 @@ class _Resolver:
             if isinstance(part, Token) and part.transform:
                 value = apply(part.transform, value)
             values.append(value)
-            length += value_length(value)
+            length += self.config.size(value)
             if length > MAX_VALUE:
                 break
         if key in self.broken:
             return
+        if len(values) > 1 or any(isinstance(part, Token) and part.transform for part in self.parts[key]):
+            fits = self.config.fits(values, length)
+            if not fits:
+                if fits is None:
+                    self.report.append(too_much_text(entry.key.span))
+                self.broken.add(key)
+                return
         if length > MAX_VALUE:
             message = f"the config key {key!r} would be longer than {MAX_VALUE:,} bytes"
             self.report.append(
@@ -252,6 +341,17 @@ class _Resolver:
         return None
 
 
+def too_much_text(span: Span) -> Diagnostic:
+    """Say that a spec's texts, with all of their tokens filled in, would fill the memory."""
+    return finding(
+        "program-too-large",
+        f"the spec's texts would take more than {MAX_TEXT >> 20} MiB from here on, each with its tokens "
+        "filled in",
+        span,
+        "shorten the config values that many texts name, or put them into files and name those",
+    )
+
+
 def missing_config(config: Config, token: Token, span: Span) -> Diagnostic:
     """Say that a config token names nothing, or something that is no text."""
     entry = config.entries.get(token.path)
@@ -262,23 +362,23 @@ def missing_config(config: Config, token: Token, span: Span) -> Diagnostic:
         return finding(
             "value-not-text", message, span, "give it a text, or name a key inside it", related=related
         )
-    near = nearest(token.path, config.entries)
+    near = config.names.nearest(token.path)
     if near:
         help_text = f"did you mean {near[0]!r}?"
     else:
-        known = [key for key in config.entries if "." not in key]
-        listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-        help_text = f"declare it in config, which has {listed}" if known else "declare it in config"
+        listed = ", ".join(config.plain_keys())
+        help_text = f"declare it in config, which has {listed}" if listed else "declare it in config"
     return finding("unknown-config-key", f"there is no config key {token.path!r}", span, help_text)
 
 
 def unknown_run_key(config: Config, token: Token, span: Span) -> Diagnostic:
     """Say that a run token names nothing."""
-    known = ("id", "prefix", *config.spec.run)
-    near = nearest(token.path, known)
-    help_text = (
-        f"did you mean run.{near[0]}?" if near else "known keys: " + ", ".join(f"run.{key}" for key in known)
-    )
+    near = config.run_names.nearest(token.path)
+    if near:
+        help_text = f"did you mean run.{near[0]}?"
+    else:
+        known = ", ".join(f"run.{key}" for key in ("id", "prefix", *islice(config.spec.run, 8)))
+        help_text = f"known keys: {known}" + (", ..." if len(config.spec.run) > 8 else "")
     return finding("unknown-run-key", f"there is no run key {token.path!r}", span, help_text)
 
 

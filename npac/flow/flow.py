@@ -8,11 +8,13 @@ from npac.catalog.model import Catalog
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.config import Config, build_config
 from npac.flow.graph import FlowGraph, Kind, build_graph
+from npac.flow.late import Late
 from npac.flow.overrides import Overrides
 from npac.flow.passes import Dominators, dominators, reverse_postorder
 from npac.flow.steps import Steps, build_steps
 from npac.flow.structure import Structure, build_structure, reachable_cycle
 from npac.flow.symbolic import hole_names
+from npac.flow.ways import Ways
 from npac.ir.values import Hole, Value
 from npac.syntax.ast import Spec
 
@@ -34,6 +36,8 @@ class Flow:
         self.catalog = catalog
         self.config = config
         self.steps = steps
+        self.late = Late(spec, config, steps.by_state)
+        """Lengths of what becomes known late, and the loops that it depends on."""
         self.structure = structure
         self.cycle: tuple[str, ...] | None = None
         self.graph: FlowGraph | None = None
@@ -43,6 +47,15 @@ class Flow:
         self.pins: Mapping[str, str] = {}
         """Images as written, and the digest references that a link option puts in their place."""
         self.findings: list[Diagnostic] = []
+        self._ways: Ways | None = None
+
+    @property
+    def ways(self) -> Ways:
+        """Paths that show findings, all from one bounded search; there must be a graph."""
+        if self._ways is None:
+            assert self.graph is not None
+            self._ways = Ways(self.graph)
+        return self._ways
 
     def reached(self, point: int) -> bool:
         """Say whether the entry reaches a point."""

@@ -63,9 +63,22 @@ def apply_overrides(
             end = middle + 1 + len(value)
             key_node = Scalar(source, at, middle, key, "")
             given.append(ConfigEntry(key_node, Scalar(source, middle + 1, end, value, "!"), origin))
-            _replace(entries, key, given[-1], overrides.allow_new, report)
+            if _is_text(key) and _is_text(value):
+                _replace(entries, key, given[-1], overrides.allow_new, report)
+            else:
+                message = f"--{origin} {key!r:.80} holds bytes that are no UTF-8 text"
+                report.append(finding("override-type", message, source.span(at, end), "write it as UTF-8"))
             at = end + 1
     return given
+
+
+def _is_text(text: str) -> bool:
+    """Say whether a text can be written as UTF-8; bytes of a command line that are none cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _stands_for_its_keys(old: ConfigEntry | None, new: Map) -> bool:

@@ -1,14 +1,14 @@
-"""Plain passes over the flow graph: reachability, dominators, live variables, paths that avoid.
+"""Plain passes over the flow graph: reachability, dominators, live variables.
 
 All are iterative and near linear in the size of the graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from npac.flow.graph import FlowGraph, Kind
+from npac.flow.graph import FlowGraph
 
 
 def reverse_postorder(graph: FlowGraph) -> list[int]:
@@ -154,30 +154,45 @@ def live_variables(
     return live
 
 
-def path_avoiding(graph: FlowGraph, target: int, avoid: int) -> list[str] | None:
-    """Give the states on a shortest path from the entry to ``target`` that does not pass ``avoid``.
+_BLOCK = 2048
+"""Marks that go through the graph together."""
 
-    None when there is no such path.
+
+def reaching(graph: FlowGraph, order: Sequence[int], marks: Sequence[int]) -> dict[int, int]:
+    """Give for each point of ``marks`` which of them lead to it or from it, on a path of one edge or more.
+
+    The marks are bits of a number, in the order given; all of them are reachable points.
     """
-    if avoid == graph.entry:
-        return None
-    came: dict[int, int] = {graph.entry: -1}
-    queue = [graph.entry]
-    for at in queue:
-        if at == target:
-            break
-        for follow in graph.points[at].successors:
-            if follow != avoid and follow not in came:
-                came[follow] = at
-                queue.append(follow)
-    if target not in came:
-        return None
-    names: list[str] = []
-    at = target
-    while at >= 0:
-        point = graph.points[at]
-        if point.state and point.kind in (Kind.WAVE, Kind.ENTER) and (not names or names[-1] != point.state):
-            names.append(point.state)
-        at = came[at]
-    names.reverse()
-    return names
+    forward = [graph.points[at].successors for at in range(len(graph.points))]
+    found = dict.fromkeys(marks, 0)
+    back = predecessors(graph, order)
+    for edges, sweep in ((forward, order), (back, order[::-1])):
+        for begin in range(0, len(marks), _BLOCK):
+            own = {at: 1 << bit for bit, at in enumerate(marks[begin : begin + _BLOCK])}
+            came = _flood(edges, sweep, own)
+            for at in marks:
+                found[at] |= came[at] << begin
+    return found
+
+
+def _flood(edges: Sequence[Sequence[int]], sweep: Sequence[int], own: Mapping[int, int]) -> list[int]:
+    """Give the bits that come to each point along the edges from the points that have them."""
+    came = [0] * len(edges)
+    place = {at: rank for rank, at in enumerate(sweep)}
+    waiting = [False] * len(edges)
+    for at in own:
+        waiting[at] = True
+    again = True
+    while again:
+        again = False
+        for at in sweep:
+            if not waiting[at]:
+                continue
+            waiting[at] = False
+            bits = came[at] | own.get(at, 0)
+            for follow in edges[at]:
+                if bits & ~came[follow]:
+                    came[follow] |= bits
+                    waiting[follow] = True
+                    again = again or place[follow] <= place[at]
+    return came

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from npac.catalog.model import Catalog, Tool
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
-from npac.flow.config import Config
-from npac.flow.symbolic import MAX_ARGUMENT, Evaluator, hole_names, token_name
+from npac.flow.config import Config, too_much_text
+from npac.flow.symbolic import MAX_ARGUMENT, SHORT, Evaluator, hole_names, token_name
 from npac.ir.values import Value
-from npac.syntax.ast import ArtifactDecl, Count, Spec, State, Text
+from npac.syntax.ast import ArtifactDecl, Count, Profile, Spec, State, Text
 from npac.syntax.conditions import KeyRef, parse_count
 from npac.syntax.language import TRIGGER
-from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
 from npac.syntax.templates import parse_template
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from npac.ir.program import Tree
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
+_NODE = 128
+"""Bytes that a node of a filled-in profile takes, about."""
 _COUNTS = ("disk_size", "num_nodes")
 """Profile keys that take a whole number, or the config key that holds one."""
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}\Z")
@@ -95,8 +96,9 @@ class _StepBuilder:
         self.config = config
         self.evaluator = evaluator
         self.report = report
-        self._profiles: dict[str, dict[str, Tree]] = {}
-        self._fixed = True
+        self._profiles: dict[tuple[str | Value | None, ...], dict[str, Tree]] = {}
+        self._reads: dict[str, tuple[str, ...] | None] = {}
+        self._holes: dict[int, set[str]] = {}
         self._texts: dict[int, Text] = {}
 
     def build(self, state: State) -> SymbolicStep:
@@ -117,7 +119,11 @@ class _StepBuilder:
         held: set[str] = set()
         for value in (*argv, shell, *(item.uri for item in (*inputs, *outputs))):
             hole_names(value, held)
-        _tree_holes(profile, held)
+        if profile:
+            if id(profile) not in self._holes:
+                self._holes[id(profile)] = set()
+                _tree_holes(profile, self._holes[id(profile)])
+            held |= self._holes[id(profile)]
         if state.works:
             for key in ("baked_npa_import", "source_sha"):
                 if key in params:
@@ -214,10 +220,17 @@ class _StepBuilder:
             return (state.resources.value if state.resources is not None else ""), {}
         if not state.works:
             return name, {}
-        cached = self._profiles.get(name)
+        first = name not in self._reads
+        if first:
+            self._reads[name] = _config_keys(profile.node)
+        reads = self._reads[name]
+        # it is the same for all states that give the same to its tokens
+        mark = (name, *map(params.get, reads)) if reads is not None else None
+        cached = self._profiles.get(mark) if mark is not None else None
         if cached is not None:
             return name, cached
-        self._fixed = True
+        if not first and not self._has_room(profile):
+            return name, {}
         tree = {
             key: self._count(value, state.name.value, params)
             if key in _COUNTS
@@ -225,16 +238,22 @@ class _StepBuilder:
             for key, (_, value) in profile.node.entries.items()
             if not key.startswith("x-")
         }
-        if self._fixed:  # without tokens the profile is the same for every state
-            self._profiles[name] = tree
+        if mark is not None:
+            self._profiles[mark] = tree
         return name, tree
+
+    def _has_room(self, profile: Profile) -> bool:
+        """Say whether there is memory for filling in a profile for one more state."""
+        fits = self.config.takes(_NODE * profile.node.size)
+        if fits is None:
+            self.report.append(too_much_text(profile.name.span))
+        return bool(fits)
 
     def _count(self, node: Node, name: str, params: Mapping[str, Value]) -> Tree:
         """Read a number that may also be named without braces, as ``config.KEY``."""
         if isinstance(node, Scalar) and "{{" not in node.value:
             parsed = parse_count(node.value.strip())
             if isinstance(parsed, KeyRef):
-                self._fixed = False
                 return self.evaluator.config_value(parsed.key, node, name, params)
         return self._tree(node, name, params)
 
@@ -246,13 +265,34 @@ class _StepBuilder:
         plain = plain_value(node)
         if not isinstance(plain, str):
             return plain
-        if "{{" not in node.value:
+        if "{{" not in node.value and len(node.value) < SHORT:
             return node.value
-        self._fixed = False
         text = self._texts.get(id(node))
         if text is None:
             text = self._texts[id(node)] = Reader(self.report).template(node)
         return self.evaluator.value(text, name, params)
+
+
+def _config_keys(profile: Node) -> tuple[str, ...] | None:
+    """Give the config keys that a profile's tokens name; None when one names a loop or a state."""
+    found: dict[str, None] = {}
+    stack: list[tuple[str, Node]] = [("", profile)]
+    while stack:
+        key, top = stack.pop()
+        if isinstance(top, Seq):
+            stack.extend(("", item) for item in top.items)
+        elif isinstance(top, Map):
+            stack.extend((text, value) for text, (_, value) in top.entries.items())
+        elif "{{" in top.value:
+            template = parse_template(top.value)
+            for token in template.tokens:
+                if token.scope in ("loop", "state"):
+                    return None
+                if token.scope == "config":
+                    found[token.path] = None
+        elif key in _COUNTS and isinstance(parsed := parse_count(top.value.strip()), KeyRef):
+            found[parsed.key] = None
+    return tuple(found)
 
 
 def _decides(state: State) -> bool:
@@ -312,7 +352,7 @@ def read_count(
             finding("late-structure", message, count.node.span, "give a number that is known beforehand")
         )
     elif entry is None:
-        near = nearest(count.key, config.entries)
+        near = config.names.nearest(count.key)
         help_text = f"did you mean {near[0]!r}?" if near else "declare it in config"
         report.append(
             finding("unknown-config-key", f"there is no config key {count.key!r}", count.node.span, help_text)

@@ -5,6 +5,7 @@ rules and left out here.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from npac.flow.config import Config
@@ -16,7 +17,7 @@ from npac.text.yaml_nodes import Scalar
 class Structure:
     """Containment and exits of the states of one spec."""
 
-    __slots__ = ("cycles", "exits", "members", "parent")
+    __slots__ = ("_after", "_loop_around", "_outermost", "_places", "cycles", "exits", "members", "parent")
 
     def __init__(self) -> None:
         self.parent: dict[str, str] = {}
@@ -27,15 +28,81 @@ class Structure:
         """Groups that contain themselves, each as the chain that leads back to its first name."""
         self.exits: dict[str, Exits] = {}
         """Where each state outside groups leads."""
+        self._after: dict[str, str] | None = None
+        self._outermost: dict[str, str] = {}
+        self._loop_around: dict[str, str | None] = {}
+        self._places: dict[str, tuple[int, int]] = {}
+
+    def outermost(self, name: str) -> str:
+        """Give the group around ``name`` that is in no other, or ``name`` itself when it is in none."""
+        passed: list[str] = []
+        at = name
+        while (found := self._outermost.get(at)) is None:
+            passed.append(at)
+            above = self.parent.get(at)
+            if above is None:
+                found = at
+                break
+            at = above
+        self._outermost.update(dict.fromkeys(passed, found))
+        return found
+
+    def loop_around(self, spec: Spec, name: str) -> str | None:
+        """Give the innermost looped group around ``name`` (not ``name`` itself), or None."""
+        passed: list[str] = []
+        at = name
+        found: str | None = None
+        while at not in self._loop_around:
+            passed.append(at)
+            above = self.parent.get(at)
+            if above is None or spec.states[above].loop is not None:
+                found = above
+                break
+            at = above
+        else:
+            found = self._loop_around[at]
+        self._loop_around.update(dict.fromkeys(passed, found))
+        return found
+
+    def encloses(self, group: str, name: str) -> bool:
+        """Say whether ``name`` is a member of ``group``, or a member's member, and so on."""
+        if not self._places:
+            self._number()
+        outer, inner = self._places.get(group), self._places.get(name)
+        return outer is not None and inner is not None and outer[0] < inner[0] and inner[1] <= outer[1]
+
+    def after(self, name: str) -> str | None:
+        """Give the member of its group that stands right after ``name``, or None."""
+        if self._after is None:
+            self._after = {
+                child: following
+                for children in self.members.values()
+                for child, following in pairwise(children)
+            }
+        return self._after.get(name)
+
+    def _number(self) -> None:
+        """Number the states that are in groups so that a group's numbers are around its members'."""
+        clock = 0
+        begun: dict[str, int] = {}
+        stack = [name for name in self.members if name not in self.parent]
+        while stack:
+            name = stack[-1]
+            clock += 1
+            if name in begun:
+                stack.pop()
+                self._places.setdefault(name, (begun[name], clock))
+                continue
+            begun[name] = clock
+            stack.extend(child for child in self.members.get(name, ()) if self.parent.get(child) == name)
 
     def enclosing_loops(self, spec: Spec, name: str) -> tuple[str, ...]:
         """Give the looped groups around ``name``, the outermost first (not ``name`` itself)."""
         found: list[str] = []
-        at = self.parent.get(name)
+        at = self.loop_around(spec, name)
         while at is not None:
-            if spec.states[at].loop is not None:
-                found.append(at)
-            at = self.parent.get(at)
+            found.append(at)
+            at = self.loop_around(spec, at)
         return tuple(reversed(found))
 
     def ancestors(self, name: str) -> tuple[str, ...]:
@@ -89,13 +156,13 @@ def build_structure(spec: Spec, config: Config) -> Structure:
 def _find_cycles(structure: Structure) -> None:
     done: set[str] = set()
     for start in structure.parent:
-        chain: list[str] = []
+        chain: dict[str, int] = {}
         at: str | None = start
         while at is not None and at not in done and at not in chain:
-            chain.append(at)
+            chain[at] = len(chain)
             at = structure.parent.get(at)
         if at is not None and at in chain:
-            cycle = chain[chain.index(at) :]
+            cycle = list(chain)[chain[at] :]
             cycle.reverse()
             structure.cycles.append(tuple(cycle))
         done.update(chain)
@@ -156,7 +223,7 @@ def _target(spec: Spec, name: Scalar | None, structure: Structure) -> str | None
     """Give the state that a name leads to; a member (an error of its own) stands for its group."""
     if name is None or name.value not in spec.states:
         return None
-    return (*structure.ancestors(name.value), name.value)[0]
+    return structure.outermost(name.value)
 
 
 def reachable_cycle(structure: Structure, names: Mapping[str, object]) -> tuple[str, ...] | None:

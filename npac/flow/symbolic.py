@@ -12,15 +12,21 @@ from typing import NamedTuple
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
-from npac.flow.config import MAX_VALUE, Config, missing_config, unknown_run_key, value_length
+from npac.flow.config import (
+    MAX_VALUE,
+    Config,
+    missing_config,
+    too_much_text,
+    unknown_run_key,
+)
 from npac.ir.values import Apply, Concat, Hole, Value, apply, concat
 from npac.syntax.ast import Spec, Text
-from npac.syntax.nearest import nearest
+from npac.syntax.nearest import Names
 from npac.syntax.templates import Template, Token, parse_template
 from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar
 
-_SHORT = 10_000
+SHORT = 10_000
 """Texts below this length are within every bound, whatever their characters."""
 MAX_ARGUMENT = 128 * 1024
 """Longest argument or shell text, in bytes: the kernel's own limit."""
@@ -88,6 +94,9 @@ class Evaluator:
         self.config = config
         self.report = report
         self.uses: list[FlowUse] = []
+        self.states = Names(spec.states)
+        self._loops = [name for name, state in spec.states.items() if state.loop is not None]
+        self._loop_names = Names(self._loops)
         self._seen: set[tuple[str, int, int, str]] = set()
 
     def value(self, text: Text, state: str, params: Mapping[str, Value], *, limit: int = MAX_VALUE) -> Value:
@@ -100,7 +109,7 @@ class Evaluator:
         if (
             len(parts) == 1
             and isinstance(parts[0], str)
-            and len(parts[0]) < _SHORT
+            and len(parts[0]) < SHORT
             and not text.template.problems
         ):
             return parts[0]  # most texts hold no token
@@ -119,7 +128,7 @@ class Evaluator:
     def tool_word(self, word: str, tool: str, at: Scalar, state: str, params: Mapping[str, Value]) -> Value:
         """Evaluate one word of a tool's command; faults are reported where the state names the tool."""
 
-        if "{{" not in word:
+        if "{{" not in word and len(word) < SHORT:
             return word
 
         def place(start: int, end: int) -> Span:
@@ -143,15 +152,17 @@ class Evaluator:
 
     def _joined(self, values: list[Value], limit: int, template: Template, span: Span) -> Value:
         """Join values, unless that would make too long a text: then report it and give an empty one."""
-        if sum(value_length(value) for value in values) <= limit:
-            return concat(values)
-        what = "an argument or shell text" if limit == MAX_ARGUMENT else "a field"
-        keys = sorted({f"{token.scope}.{token.path}" for token in template.tokens})
-        message = f"this would be longer than {limit:,} bytes, the most that {what} can be"
-        self._add(
-            "value-too-long", message, span, "shorten it" + (f", or {', '.join(keys[:8])}" if keys else "")
-        )
-        return ""
+        length = sum(self.config.size(value) for value in values)
+        if length > limit:
+            self._put(too_long(limit, template, span))
+            return ""
+        if len(values) > 1 or any(token.transform for token in template.tokens):
+            fits = self.config.fits(values, length)
+            if not fits:
+                if fits is None:
+                    self._put(too_much_text(span))
+                return ""
+        return concat(values)
 
     def _parts(
         self,
@@ -170,7 +181,7 @@ class Evaluator:
             if isinstance(part, Token) and part.transform:
                 value = apply(part.transform, value)
             values.append(value)
-            length += value_length(value)
+            length += self.config.size(value)
             if length > MAX_VALUE:
                 break
         return values
@@ -211,12 +222,11 @@ class Evaluator:
     def _loop(self, name: str, state: str, span: Span) -> Value | None:
         target = self.spec.states.get(name)
         if target is None or target.loop is None:
-            loops = [key for key, item in self.spec.states.items() if item.loop is not None]
-            near = nearest(name, loops)
+            near = self._loop_names.nearest(name)
             if near:
                 help_text = f"did you mean loop.{near[0]}?"
-            elif loops:
-                help_text = "loops of this spec: " + ", ".join(loops)
+            elif self._loops:
+                help_text = "loops of this spec: " + ", ".join(self._loops[:12])
             else:
                 help_text = "this spec has no loops; a loop is a state with loop: {max: N}"
             why = "has no loop" if target is not None else "does not exist"
@@ -229,7 +239,7 @@ class Evaluator:
         name, _, field = path.rpartition(".")
         target = self.spec.states.get(name)
         if target is None:
-            near = nearest(name or path, self.spec.states)
+            near = self.states.nearest(name or path)
             help_text = (
                 f"did you mean state.{near[0]}.{field}?" if near and name else "write {{state.NAME.uri}}"
             )
@@ -261,6 +271,15 @@ class Evaluator:
         if key not in self._seen:
             self._seen.add(key)
             self.report.append(item)
+
+
+def too_long(limit: int, template: Template, span: Span, late: str = "") -> Diagnostic:
+    """Say that a text would be longer than ``limit`` bytes; ``late`` says which late value makes it so."""
+    what = "an argument or shell text" if limit == MAX_ARGUMENT else "a field"
+    keys = sorted({f"{token.scope}.{token.path}" for token in template.tokens})
+    message = f"this would be longer than {limit:,} bytes{late}, the most that {what} can be"
+    help_text = "shorten it" + (f", or {', '.join(keys[:8])}" if keys else "")
+    return finding("value-too-long", message, span, help_text)
 
 
 def _output_index(field: str) -> int | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
-from npac.ir.codec import program_to_json
+from npac.ir.codec import NODE, STEP, program_to_json
 from npac.ir.program import Program
 
 _ENCODER = json.JSONEncoder(
@@ -62,16 +65,47 @@ def digest_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def digest_parts(parts: Iterable[bytes]) -> str:
+    """Give the sha256 (hex) of bytes that come in pieces."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()
+
+
 def digest_data(data: Any) -> str:
     """Give the sha256 (hex) of the canonical bytes of JSON data."""
     return digest_bytes(canonical_bytes(data))
 
 
+def program_parts(program: Program) -> Iterator[bytes]:
+    """Give the canonical bytes of a program in pieces, none of which holds more than one node or step.
+
+    Put together they are :func:`canonical_bytes` of its data, which then never stand in memory at once.
+    """
+    outline = program_to_json(replace(program, steps=(), nodes=()))
+    lists = {"nodes": (NODE, program.nodes), "steps": (STEP, program.steps)}
+    mark = b"{"
+    for key in sorted(outline):
+        yield mark + canonical_bytes(key) + b":"
+        mark = b","
+        if key not in lists:
+            yield canonical_bytes(outline[key])
+            continue
+        form, items = lists[key]
+        for at, item in enumerate(items):
+            yield (b"," if at else b"[") + canonical_bytes(form.encode(item))
+        yield b"]" if items else b"[]"
+    yield b"}"
+
+
 def program_bytes(program: Program) -> bytes:
     """Give the canonical bytes of a program."""
-    return canonical_bytes(program_to_json(program))
+    whole = BytesIO()
+    whole.writelines(program_parts(program))
+    return whole.getvalue()
 
 
 def digest(program: Program) -> str:
     """Give the identity of a program: sha256 (hex) of its canonical bytes."""
-    return digest_bytes(program_bytes(program))
+    return digest_parts(program_parts(program))

@@ -69,7 +69,7 @@ def _steps(program: Program) -> Iterator[str]:
             yield f"{where} must have exactly one of argv, shell and a raw task"
         if isinstance(step.num_nodes, bool) or step.num_nodes < 1:
             yield f"{where}: num_nodes is {step.num_nodes}, not a positive number"
-        elif step.num_nodes > MAX_NODES and not step.raw:
+        elif step.num_nodes > MAX_NODES:
             yield f"{where}: num_nodes is {step.num_nodes}, more than {MAX_NODES}"
         if list(step.secrets) != sorted(set(step.secrets)):
             yield f"{where}: the secrets are not sorted, or one stands there twice"

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from npac.flow.config import MAX_PROGRAM, value_length
 from npac.flow.flow import Flow
 from npac.flow.graph import Kind
 from npac.flow.symbolic import substitute
-from npac.ir.program import End, Gate, Member, Node, Program, Trigger, Wave
+from npac.ir.program import Artifact, End, Gate, Member, Node, Program, Trigger, Wave
 from npac.lower.order import loop_numbers, node_names, topological_order
 from npac.lower.specialise import MAX_NODES, RawNode, Specialised, artifact, specialise
 from npac.lower.steps import StepTable
+from npac.lower.texts import Texts, artifacts_text, groups_text
 from npac.lower.writers import with_writers
 
 
-def lower(flow: Flow, *, max_nodes: int = MAX_NODES) -> Program:
-    """Give the program of a flow that checked without errors.
+def lower(flow: Flow, *, max_nodes: int = MAX_NODES, max_text: int = MAX_PROGRAM) -> Program:
+    """Give the program of a flow that checked without errors, with at most ``max_text`` bytes of text.
 
-    Raises :class:`npac.lower.specialise.TooManyNodes` at the bound.
+    Raises :class:`npac.lower.texts.BoundMet` at the bounds on nodes and on text.
     """
-    dag = specialise(flow, max_nodes=max_nodes)
+    texts = Texts(flow, max_text)
+    dag = specialise(flow, texts, max_nodes=max_nodes)
     order = topological_order(dag)
     names = node_names(flow, dag, order)
-    builder = _NodeBuilder(flow, dag, names)
+    builder = _NodeBuilder(flow, dag, names, texts)
     nodes = [builder.node(index) for index in order]
     steps = builder.table.steps
     return Program(
@@ -50,11 +53,12 @@ def default_assumption(flow: Flow) -> str:
 class _NodeBuilder:
     """Makes the nodes one after the other, in topological order, and the step table on the way."""
 
-    def __init__(self, flow: Flow, dag: Specialised, names: list[str]) -> None:
+    def __init__(self, flow: Flow, dag: Specialised, names: list[str], texts: Texts) -> None:
         self.flow = flow
         self.dag = dag
         self.names = names
-        self.table = StepTable(flow)
+        self.texts = texts
+        self.table = StepTable(flow, texts)
         self.number = 0
 
     def node(self, index: int) -> Node:
@@ -62,6 +66,8 @@ class _NodeBuilder:
         assert self.flow.graph is not None
         point = self.flow.graph.points[raw.point]
         name = self.names[index]
+        for group in (*raw.opens, *raw.checks):
+            self.texts.add(group.group, groups_text((group,)))
         if point.kind is Kind.END:
             return End(name, raw.checks)
         if point.kind is Kind.GATE:
@@ -69,7 +75,9 @@ class _NodeBuilder:
         return self._wave(name, raw, point.state)
 
     def _gate(self, name: str, raw: RawNode, state: str, role: str) -> Gate:
-        uri = self.flow.gate_uri(state, role)
+        found = self.flow.gate_uri(state, role)
+        uri = self.texts.share(substitute(found, raw.env), state) if found is not None else ""
+        self.texts.add(state, value_length(uri))
         until = self.flow.spec.states[state].loop
         leaves = (
             until.until.value if role == "until" and until is not None and until.until is not None else ""
@@ -78,7 +86,7 @@ class _NodeBuilder:
             id=name,
             state=state,
             role=role,
-            uri=substitute(uri, raw.env) if uri is not None else "",
+            uri=uri,
             promote=self.names[raw.successors[0]],
             loop_back=self.names[raw.successors[1]],
             leaves_on=leaves,
@@ -116,29 +124,28 @@ class _NodeBuilder:
             triggers=tuple(self._triggers(states, raw)),
             loops=loops,
             group_retry_all=decl.group_retry is not None,
-            outputs=tuple(
-                artifact(substitute(item.uri, raw.env), item.schema, item.declared_kind)
-                for item in self.flow.steps.by_state[state].outputs
-            )
-            if group
-            else (),
+            outputs=self._outputs(state, raw) if group else (),
             opens=raw.opens,
             checks=raw.checks,
         )
+
+    def _outputs(self, state: str, raw: RawNode) -> tuple[Artifact, ...]:
+        outputs = tuple(
+            artifact(self.texts.share(substitute(item.uri, raw.env), state), item.schema, item.declared_kind)
+            for item in self.flow.steps.by_state[state].outputs
+        )
+        self.texts.add(state, artifacts_text(outputs))
+        return outputs
 
     def _triggers(self, states: tuple[str, ...], raw: RawNode) -> list[Trigger]:
         found = []
         for state in states:
             trigger = self.flow.steps.by_state[state].trigger
             if trigger is not None:
+                uri = self.texts.share(substitute(trigger.uri, raw.env), state)
+                self.texts.add(state, value_length(uri))
                 found.append(
-                    Trigger(
-                        state,
-                        substitute(trigger.uri, raw.env),
-                        trigger.poll_seconds,
-                        trigger.max_polls,
-                        trigger.min_objects,
-                    )
+                    Trigger(state, uri, trigger.poll_seconds, trigger.max_polls, trigger.min_objects)
                 )
         return found
 

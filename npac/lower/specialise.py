@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
+from npac.flow.counters import loop_bound
 from npac.flow.flow import Flow
 from npac.flow.graph import FlowGraph, Kind
 from npac.flow.passes import live_variables
 from npac.flow.symbolic import substitute
 from npac.ir.program import Artifact, GroupOutputs
 from npac.ir.values import Value
+from npac.lower.texts import BoundMet, Texts
 
 MAX_NODES = 250_000
 
@@ -44,29 +46,30 @@ class Specialised:
     nodes: list[RawNode] = field(default_factory=list)
 
 
-class TooManyNodes(Exception):
-    """The bound on nodes was met; ``finding`` says why."""
-
-    def __init__(self, item: Diagnostic) -> None:
-        super().__init__(item.message)
-        self.finding = item
+class TooManyNodes(BoundMet):
+    """The bound on nodes was met."""
 
 
-def specialise(flow: Flow, *, max_nodes: int = MAX_NODES) -> Specialised:
-    """Unroll the flow graph.  Raises :class:`TooManyNodes` at the bound, before more is built."""
-    return _Worklist(flow, max_nodes).run()
+def specialise(flow: Flow, texts: Texts, *, max_nodes: int = MAX_NODES) -> Specialised:
+    """Unroll the flow graph; equal texts of its nodes are kept once, in ``texts``.
+
+    Raises :class:`TooManyNodes` or :class:`npac.lower.texts.TooLarge` before more is built.
+    """
+    return _Worklist(flow, texts, max_nodes).run()
 
 
 class _Worklist:
-    def __init__(self, flow: Flow, max_nodes: int) -> None:
+    def __init__(self, flow: Flow, texts: Texts, max_nodes: int) -> None:
         assert flow.graph is not None
         self.flow = flow
+        self.texts = texts
         self.graph: FlowGraph = flow.graph
         self.max_nodes = max_nodes
         uses = [flow.uses(at) for at in range(len(self.graph.points))]
         defines = [flow.defines(at) for at in range(len(self.graph.points))]
         live = live_variables(self.graph, flow.order, uses.__getitem__, defines.__getitem__)
         self.live = [tuple(sorted(names)) for names in live]
+        self.read = frozenset().union(*live)
         self.bounds: dict[str, int] = {}
         self.result = Specialised()
         self.keys: dict[object, int] = {}
@@ -157,10 +160,15 @@ class _Worklist:
         for name in ran:
             step = self.flow.steps.by_state[name]
             for number, output in enumerate(step.outputs, 1):
-                new[f"state.{name}.{number}"] = substitute(output.uri, env)
+                self._bring(new, f"state.{name}.{number}", output.uri, env, name)
             if step.decision_uri is not None:
-                new[f"decision.{name}"] = substitute(step.decision_uri, env)
+                self._bring(new, f"decision.{name}", step.decision_uri, env, name)
         return {**env, **new} if new else env
+
+    def _bring(self, new: dict[str, Value], name: str, value: Value, env: Env, state: str) -> None:
+        """Give a variable its value; one that nobody reads gets none, so its text is not built."""
+        if name in self.read:
+            new[name] = self.texts.share(substitute(value, env), state)
 
     def _group_outputs(self, state: str, env: Env) -> GroupOutputs | None:
         outputs = self.flow.steps.by_state[state].outputs
@@ -168,7 +176,10 @@ class _Worklist:
             return None
         return GroupOutputs(
             state,
-            tuple(artifact(substitute(item.uri, env), item.schema, item.declared_kind) for item in outputs),
+            tuple(
+                artifact(self.texts.share(substitute(item.uri, env), state), item.schema, item.declared_kind)
+                for item in outputs
+            ),
         )
 
     def _bound(self, loop: str) -> int:
@@ -211,16 +222,3 @@ def artifact(uri: Value, schema: str, declared_kind: str) -> Artifact:
         tail = uri if isinstance(uri, str) else getattr(uri, "parts", ("",))[-1]
         kind = "directory" if isinstance(tail, str) and tail.endswith("/") else "file"
     return Artifact(uri, schema, kind, declared_kind)
-
-
-def loop_bound(flow: Flow, loop: str) -> int | None:
-    """Give a loop's ``max``, or None when it cannot be read."""
-    decl = flow.spec.states[loop].loop
-    if decl is None or decl.max is None:
-        return None
-    if decl.max.key is None:
-        return decl.max.literal
-    text = flow.config.values.get(decl.max.key)
-    return (
-        int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 19 else None
-    )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from npac.catalog import pod_env_names, terms_env
 from npac.flow.flow import Flow
-from npac.flow.steps import SymbolicStep
-from npac.flow.symbolic import hole_names, substitute
-from npac.ir.program import Baked, Step, ToolSetup, Tree
+from npac.flow.program_size import step_names
+from npac.flow.steps import SymbolicArtifact, SymbolicStep
+from npac.flow.symbolic import substitute
+from npac.ir.program import Artifact, Baked, Step, ToolSetup, Tree
 from npac.ir.values import Value, has_hole
 from npac.lower.specialise import Env, artifact
+from npac.lower.texts import Texts, step_text
 from npac.syntax.images import ToolImage, parse_image
 
 DEFAULT_MODULE = "npa.cli.main"
@@ -17,83 +21,98 @@ DEFAULT_MODULE = "npa.cli.main"
 class StepTable:
     """Builds the program's step table; a state with equal values of its variables is one entry."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flow, texts: Texts) -> None:
         self.flow = flow
+        self.texts = texts
         self.steps: list[Step] = []
         self._index: dict[tuple[object, ...], int] = {}
         self._variables: dict[str, tuple[str, ...]] = {}
+        self._profiles: dict[str, dict[str, Tree]] = {}
 
     def index(self, state: str, env: Env) -> int:
-        """Give the place of a state's step under ``env``, adding it when it is new."""
+        """Give the place of a state's step under ``env``, adding it when it is new.
+
+        Raises :class:`npac.lower.texts.TooLarge` when the program's text passes its bound.
+        """
         names = self._variables.get(state)
         if names is None:
-            names = self._variables[state] = self._names(state)
+            names = self._variables[state] = tuple(sorted(step_names(self.flow, state)))
         key = (state, *(env.get(name) for name in names))
         found = self._index.get(key)
         if found is None:
             found = self._index[key] = len(self.steps)
-            self.steps.append(build_step(self.flow, self.flow.steps.by_state[state], env))
+            step = self._build(self.flow.steps.by_state[state], env)
+            self.texts.add(state, step_text(step))
+            self.steps.append(step)
         return found
 
-    def _names(self, state: str) -> tuple[str, ...]:
-        step = self.flow.steps.by_state[state]
-        names = set(step.held)
-        if step.state.writes_decision and step.decision_uri is not None:
-            hole_names(step.decision_uri, names)
-        names.discard("run.id")
-        return tuple(sorted(names))
+    def _build(self, step: SymbolicStep, env: Env) -> Step:
+        """Fill a symbolic step."""
+        flow = self.flow
+        state = step.state
+        name = state.name.value
 
+        def fill(value: Value) -> Value:
+            return value if isinstance(value, str) else self.texts.share(substitute(value, env), name)
 
-def build_step(flow: Flow, step: SymbolicStep, env: Env) -> Step:
-    """Fill a symbolic step."""
-    state = step.state
-    profile = {key: _tree(value, env) for key, value in step.profile.items()}
-    argv = tuple(substitute(word, env) for word in step.argv)
-    if step.droppable:
-        argv = _drop_empty(argv, step.droppable)
-    shell = substitute(step.shell, env)
-    image = step_image(flow, step, profile)
-    tool = step.tool
-    baked = _baked(flow, step, argv, env)
-    return Step(
-        state=state.name.value,
-        argv=argv,
-        shell=shell,
-        tool_ref=state.tool_ref.value if state.tool_ref is not None else "",
-        resources=step.profile_name,
-        profile=profile,
-        num_nodes=node_count(profile),
-        image=image,
-        inputs=tuple(
-            artifact(substitute(item.uri, env), item.schema, item.declared_kind) for item in step.inputs
-        ),
-        outputs=tuple(
-            artifact(substitute(item.uri, env), item.schema, item.declared_kind) for item in step.outputs
-        ),
-        secrets=step.secrets,
-        env=_env(flow, step, profile, image, env, baked),
-        writes_decision=state.writes_decision,
-        decision_uri=substitute(step.decision_uri, env)
-        if state.writes_decision and step.decision_uri is not None
-        else "",
-        setup=ToolSetup(
-            interpreters=tool.interpreters, pip_extra=tool.pip_extra, pip_requirements=tool.pip_requirements
+        profile = self._profile(step, fill)
+        argv = tuple(map(fill, step.argv))
+        if step.droppable:
+            argv = _drop_empty(argv, step.droppable)
+        image = step_image(flow, step, profile)
+        tool = step.tool
+        baked = _baked(flow, step, argv, env)
+        return Step(
+            state=name,
+            argv=argv,
+            shell=fill(step.shell),
+            tool_ref=state.tool_ref.value if state.tool_ref is not None else "",
+            resources=step.profile_name,
+            profile=profile,
+            num_nodes=node_count(profile),
+            image=image,
+            inputs=_artifacts(step.inputs, fill),
+            outputs=_artifacts(step.outputs, fill),
+            secrets=step.secrets,
+            env=_env(flow, step, profile, image, env, baked),
+            writes_decision=state.writes_decision,
+            decision_uri=fill(step.decision_uri)
+            if state.writes_decision and step.decision_uri is not None
+            else "",
+            setup=ToolSetup(
+                interpreters=tool.interpreters,
+                pip_extra=tool.pip_extra,
+                pip_requirements=tool.pip_requirements,
+            )
+            if tool is not None
+            else ToolSetup(),
+            baked=baked,
+            source_overlay=flow.config.switch("source_overlay"),
         )
-        if tool is not None
-        else ToolSetup(),
-        baked=baked,
-        source_overlay=flow.config.switch("source_overlay"),
-    )
+
+    def _profile(self, step: SymbolicStep, fill: Callable[[Value], Value]) -> dict[str, Tree]:
+        """Fill a profile; one that is the same in every iteration is one mapping for all steps."""
+        name = step.state.name.value
+        found = self._profiles.get(name)
+        if found is None:
+            found = {key: _tree(value, fill) for key, value in step.profile.items()}
+            if found == step.profile:
+                self._profiles[name] = found
+        return found
 
 
-def _tree(tree: Tree, env: Env) -> Tree:
+def _artifacts(items: tuple[SymbolicArtifact, ...], fill: Callable[[Value], Value]) -> tuple[Artifact, ...]:
+    return tuple(artifact(fill(item.uri), item.schema, item.declared_kind) for item in items)
+
+
+def _tree(tree: Tree, fill: Callable[[Value], Value]) -> Tree:
     if isinstance(tree, dict):
-        return {key: _tree(value, env) for key, value in tree.items()}
+        return {key: _tree(value, fill) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [_tree(value, env) for value in tree]
+        return [_tree(value, fill) for value in tree]
     if tree is None or isinstance(tree, (bool, int, float)):
         return tree
-    return substitute(tree, env)
+    return fill(tree)
 
 
 def _drop_empty(argv: tuple[Value, ...], flags: frozenset[int]) -> tuple[Value, ...]:

@@ -10,12 +10,24 @@ from collections.abc import Callable, Iterable
 
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
-from npac.rules.artifacts import places, uris
-from npac.rules.control import groups, loops, needs, reach, references, scripts, transitions, work
+from npac.rules.artifacts import places, uri_text, uris
+from npac.rules.control import (
+    groups,
+    idle_children,
+    loops,
+    needs,
+    nul,
+    program_size,
+    reach,
+    references,
+    scripts,
+    transitions,
+    work,
+)
 from npac.rules.decisions import mode, sources, written
-from npac.rules.resources import images, nodes, profiles
+from npac.rules.resources import images, late_values, nodes, profiles
 from npac.rules.secrets import plain_text
-from npac.rules.tokens import config_keys, order, shell_values
+from npac.rules.tokens import config_keys, late_lengths, order, shell_values
 from npac.rules.tools import known
 
 Rule = Callable[[Flow], Iterable[Diagnostic]]
@@ -24,7 +36,9 @@ RULES: tuple[Rule, ...] = (
     references.check,
     work.check,
     scripts.check,
+    nul.check,
     groups.check,
+    idle_children.check,
     loops.check,
     transitions.check,
     reach.check,
@@ -35,11 +49,15 @@ RULES: tuple[Rule, ...] = (
     mode.check,
     known.check,
     profiles.check,
+    late_values.check,
     nodes.check,
     images.check,
     places.check,
     uris.check,
+    uri_text.check,
     plain_text.check,
     shell_values.check,
+    late_lengths.check,
+    program_size.check,
     config_keys.check,  # last: by then every other rule has said which keys it reads
 )

@@ -10,9 +10,10 @@ from npac.diagnostics.diagnostic import Diagnostic, Edit, Fix, Related
 from npac.syntax.ast import Count, Text
 from npac.syntax.conditions import CountProblem, KeyRef, parse_count
 from npac.syntax.language import ENV_PATTERN, NAME_PATTERN
-from npac.syntax.nearest import nearest
+from npac.syntax.nearest import Names, is_slip
 from npac.syntax.templates import parse_template
-from npac.text.yaml_nodes import Map, Node, Scalar, Seq
+from npac.text.source import Span
+from npac.text.yaml_nodes import MAX_ALIKE, Map, Node, Scalar, Seq
 
 NAME = re.compile(rf"{NAME_PATTERN}\Z")
 ENV_NAME = re.compile(rf"{ENV_PATTERN}\Z")
@@ -41,6 +42,9 @@ class Reader:
 
     def __init__(self, report: list[Diagnostic]) -> None:
         self.report = report
+        self._known: dict[tuple[str, ...], Names] = {}
+        self._alike: dict[str, int] = {}
+        self._beyond: dict[str, Span] = {}
 
     def add(
         self,
@@ -52,16 +56,32 @@ class Reader:
         related: tuple[Related, ...] = (),
     ) -> None:
         """Report a finding at a whole node."""
+        if self._lists(name, node):
+            self._put(name, message, node, help, related)
+
+    def close(self) -> None:
+        """Say how many findings of each kind were left out."""
+        for name, span in self._beyond.items():
+            message = f"{self._alike[name] - MAX_ALIKE:,} more of this kind begin here, which are not listed"
+            self.report.append(finding(name, message, span, "mend the others first"))
+
+    def _lists(self, name: str, node: Node) -> bool:
+        """Count a finding, and say whether it is listed: of one kind there are at most ``MAX_ALIKE``."""
+        count = self._alike[name] = self._alike.get(name, 0) + 1
+        if count <= MAX_ALIKE:
+            return True
+        if count == MAX_ALIKE + 1:
+            self._beyond[name] = node.span
+        return False
+
+    def _put(self, name: str, message: str, node: Node, help: str, related: tuple[Related, ...] = ()) -> None:
         self.report.append(finding(name, message, node.span, help, related=related))
 
     def wrong_type(self, node: Node, what: str, wanted: str, help: str = "") -> None:
         """Report that ``what`` must be ``wanted``."""
-        self.add(
-            "wrong-type",
-            f"{what} must be {wanted}, and this is {shown(node)}",
-            node,
-            help or f"write {wanted}",
-        )
+        if self._lists("wrong-type", node):
+            message = f"{what} must be {wanted}, and this is {shown(node)}"
+            self._put("wrong-type", message, node, help or f"write {wanted}")
 
     def mapping(self, node: Node, what: str, help: str = "") -> Map | None:
         """Read a mapping."""
@@ -182,18 +202,24 @@ class Reader:
         known: Iterable[str],
         where: str,
         aliases: Mapping[str, str] | None = None,
+        *,
+        guess: bool = False,
     ) -> dict[str, tuple[Scalar, Node]]:
         """Give the entries of a mapping by canonical key, reporting unknown and doubly spelt ones.
 
-        Keys that begin with ``x-`` are always allowed and left out.
+        Keys that begin with ``x-`` are always allowed and left out.  With ``guess``, one that is a slip
+        of the hand away from a known key is reported, and read as that key where nothing else gives
+        it: what it holds is then not missed elsewhere.
         """
         names = tuple(known)
         found: dict[str, tuple[Scalar, Node]] = {}
+        slips: list[tuple[str, Scalar, Node]] = []
         for text, (key, value) in mapping.entries.items():
             if text.startswith(("x-", "\0")):  # NUL: a key that is no text, which was reported
                 continue
             canonical = (aliases or {}).get(text)
-            if canonical is not None and canonical not in mapping.entries:
+            old = canonical is not None and canonical not in mapping.entries
+            if canonical is not None and old and self._lists("old-spelling", key):
                 fix = Fix(f"write {canonical}", (Edit(key.span, canonical),)) if key.style == "" else None
                 self.report.append(
                     finding(
@@ -207,14 +233,18 @@ class Reader:
             if canonical is None:
                 canonical = text
             if canonical not in names:
-                near = nearest(text, names)
+                if not self._lists("unknown-key", key):
+                    continue
+                near = self._known.setdefault(names, Names(names)).nearest(text)
                 if near:
                     help_text = f"did you mean {near[0]!r}?"
+                    if guess and is_slip(text, near[0]):
+                        slips.append((near[0], key, value))
                 else:
                     help_text = (
                         "known keys: " + ", ".join(sorted(names)) + "; keys that begin with x- are ignored"
                     )
-                self.add("unknown-key", f"{where} has no key {text!r:.80}", key, help_text)
+                self._put("unknown-key", f"{where} has no key {text!r:.80}", key, help_text)
                 continue
             if canonical in found:
                 first = found[canonical][0]
@@ -227,4 +257,6 @@ class Reader:
                 )
                 continue
             found[canonical] = (key, value)
+        for canonical, key, value in slips:
+            found.setdefault(canonical, (key, value))
         return found

@@ -15,7 +15,7 @@ from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
 from npac.syntax.state_parser import parse_state
 from npac.text.source import SourceFile
-from npac.text.yaml_nodes import Map, Node, Scalar, Seq, parse_yaml
+from npac.text.yaml_nodes import MAX_ALIKE, Map, Node, Scalar, Seq, parse_yaml
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u061c\u180e]")
 
@@ -61,7 +61,9 @@ def parse_spec(source: SourceFile) -> Parsed:
         # one document of several may be what it is; that there are more says nothing new
         kept = [item for item in report if item.code.name != "several-documents"]
         return Parsed(None, [*kept, foreign])
-    return Parsed(_spec(reader, source, node), report)
+    spec = _spec(reader, source, node)
+    reader.close()
+    return Parsed(spec, report)
 
 
 def _foreign(top: Map) -> Diagnostic | None:
@@ -89,7 +91,13 @@ def written_credentials(source: SourceFile) -> Iterator[Diagnostic]:
 
 
 def _invisible(source: SourceFile, report: list[Diagnostic]) -> None:
+    found = 0
+    first: tuple[int, int] | None = None
     for match in _INVISIBLE.finditer(source.text):
+        found += 1
+        if found > MAX_ALIKE:
+            first = first or match.span()
+            continue
         code = f"U+{ord(match.group()):04X}"
         report.append(
             finding(
@@ -99,10 +107,13 @@ def _invisible(source: SourceFile, report: list[Diagnostic]) -> None:
                 "remove it",
             )
         )
+    if first is not None:
+        message = f"{found - MAX_ALIKE:,} more of this kind begin here, which are not listed"
+        report.append(finding("invisible-character", message, source.span(*first), "mend the others first"))
 
 
 def _spec(reader: Reader, source: SourceFile, top: Map) -> Spec:
-    entries = reader.known_keys(top, SPEC.names, "a spec")
+    entries = reader.known_keys(top, SPEC.names, "a spec", guess=True)
     api_version = _fixed(reader, top, entries.get("apiVersion"), "apiVersion", API_VERSIONS)
     _fixed(reader, top, entries.get("kind"), "kind", SPEC.keys["kind"].words)
     name, mode = _metadata(reader, top, entries.get("metadata"))
@@ -152,7 +163,7 @@ def _metadata(reader: Reader, top: Map, entry: tuple[Scalar, Node] | None) -> tu
     mapping = reader.mapping(entry[1], "metadata", "write metadata: {name: ...}")
     if mapping is None:
         return None, ""
-    entries = reader.known_keys(mapping, METADATA.names, "metadata")
+    entries = reader.known_keys(mapping, METADATA.names, "metadata", guess=True)
     name = None
     if "name" not in entries:
         reader.add("missing-key", "metadata has no name", entry[0], "add name: ...")
@@ -274,10 +285,8 @@ def _states(reader: Reader, top: Map, entry: tuple[Scalar, Node] | None) -> dict
                 related=(Related("first defined here", found[name.value].name.span),),
             )
             continue
-        state = parse_state(reader, name, value, list_form=listed)
-        if state is not None:
-            found[name.value] = state
-    if not found and not pairs and not (isinstance(node, Seq) and node.items):
+        found[name.value] = parse_state(reader, name, value, list_form=listed)
+    if not pairs and not (isinstance(node, Seq) and node.items):
         reader.add("no-states", "the spec has no states", key, "add at least one state")
     return found
 

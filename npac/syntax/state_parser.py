@@ -10,13 +10,13 @@ from npac.syntax.reader import ENV_NAME, Reader
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
 
-def parse_state(reader: Reader, name: Scalar, node: Node, *, list_form: bool = False) -> State | None:
-    """Read a state; None when it is no mapping at all."""
+def parse_state(reader: Reader, name: Scalar, node: Node, *, list_form: bool = False) -> State:
+    """Read a state; one that is no mapping at all is there by its name only."""
     mapping = reader.mapping(node, f"the state {name.value!r}", "give it at least a run, a toolRef or a next")
     if mapping is None:
-        return None
+        return State(name, node.span, {})
     known = (*STATE.names, "name") if list_form else STATE.names
-    entries = reader.known_keys(mapping, known, f"the state {name.value!r}", STATE.aliases)
+    entries = reader.known_keys(mapping, known, f"the state {name.value!r}", STATE.aliases, guess=True)
     entries.pop("name", None)
     for key, is_none in (("next", _no_text), ("transitions", _no_items)):
         if key in entries and is_none(entries[key][1]):
@@ -98,7 +98,7 @@ def _command(reader: Reader, node: Node) -> tuple[Text | None, tuple[Text, ...] 
     mapping = reader.mapping(node, "run", help_text)
     if mapping is None:
         return None, None
-    entries = reader.known_keys(mapping, COMMAND.names, "run")
+    entries = reader.known_keys(mapping, COMMAND.names, "run", guess=True)
     if not entries:
         if all(key.startswith("x-") for key in mapping.entries):
             reader.add("no-work", "run names no command", mapping, help_text)
@@ -148,7 +148,7 @@ def _trigger(reader: Reader, node: Node) -> TriggerDecl | None:
     mapping = reader.mapping(node, "trigger", "write trigger: {uri: ...}")
     if mapping is None:
         return None
-    entries = reader.known_keys(mapping, TRIGGER.names, "trigger", TRIGGER.aliases)
+    entries = reader.known_keys(mapping, TRIGGER.names, "trigger", TRIGGER.aliases, guess=True)
     if "uri" not in entries:
         reader.add(
             "missing-key", "the trigger has no uri", mapping, "say which objects to wait for: uri: s3://..."
@@ -171,7 +171,7 @@ def _loop(reader: Reader, key: Scalar, node: Node) -> Loop | None:
     mapping = reader.mapping(node, "loop", "write loop: {max: N, until: promote_checkpoint}")
     if mapping is None:
         return None
-    entries = reader.known_keys(mapping, LOOP.names, "loop")
+    entries = reader.known_keys(mapping, LOOP.names, "loop", guess=True)
     if "max" not in entries:
         reader.add("missing-key", "the loop has no max", key, "every loop is bounded: add max: N")
     until = None
@@ -202,7 +202,7 @@ def _transitions(reader: Reader, node: Node) -> tuple[Transition, ...]:
         mapping = reader.mapping(item, "a transition", "write {when: ..., goto: NAME}")
         if mapping is None:
             continue
-        entries = reader.known_keys(mapping, TRANSITION.names, "a transition")
+        entries = reader.known_keys(mapping, TRANSITION.names, "a transition", guess=True)
         if "goto" not in entries:
             reader.add("missing-key", "the transition has no goto", mapping, "say where it leads: goto: NAME")
         when = reader.plain_name(entries["when"][1], "when") if "when" in entries else None
@@ -229,7 +229,7 @@ def _artifacts(reader: Reader, node: Node, what: str) -> tuple[ArtifactDecl, ...
         mapping = reader.mapping(item, f"an entry of {what}", "write {uri: ..., schema: ...}")
         if mapping is None:
             continue
-        entries = reader.known_keys(mapping, ARTIFACT.names, f"an entry of {what}")
+        entries = reader.known_keys(mapping, ARTIFACT.names, f"an entry of {what}", guess=True)
         if "uri" not in entries:
             reader.add("missing-key", f"this entry of {what} has no uri", mapping, "add uri: ...")
             continue

@@ -48,8 +48,16 @@ class SourceFile:
         starts = self.line_starts
         if not 1 <= number <= len(starts):
             return ""
-        end = starts[number] if number < len(starts) else len(self.text)
-        return self.text[starts[number - 1] : end].rstrip("\r\n")
+        return self.text[starts[number - 1] : self.line_end(number)]
+
+    def line_end(self, number: int) -> int:
+        """Give where the characters of line ``number`` (from 1) end, before its line end."""
+        starts, text = self.line_starts, self.text
+        start = starts[number - 1]
+        end = starts[number] if number < len(starts) else len(text)
+        while end > start and text[end - 1] in "\r\n":
+            end -= 1
+        return end
 
     def span(self, start: int, end: int) -> "Span":
         """Give the span from ``start`` up to, not including, ``end``."""

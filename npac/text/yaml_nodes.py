@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import yaml
 
-from npac.text.scalar_map import inner_offsets
+from npac.text.scalar_map import Places, inner_offsets
 from npac.text.source import SourceFile, Span
 
 MAX_DEPTH = 100
 MAX_ALIASED_NODES = 200_000
+MAX_ALIASED_TEXT = 16 << 20
+"""Characters that the aliases of a document stand for."""
+MAX_ALIKE = 10_000
+"""Problems of one kind that are told apart; those beyond are counted."""
 
 _SAFE_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")
@@ -40,8 +44,9 @@ class YamlProblem(NamedTuple):
 class Scalar:
     """A scalar with its author's text.  ``style`` is ``""`` for plain, else the quote or block mark."""
 
-    __slots__ = ("aliased", "end", "source", "start", "style", "value")
+    __slots__ = ("_offsets", "aliased", "end", "source", "start", "style", "value")
     kind = "scalar"
+    _offsets: int | Places | None
 
     def __init__(self, source: SourceFile, start: int, end: int, value: str, style: str) -> None:
         self.source = source
@@ -78,7 +83,7 @@ class Scalar:
         """
         if self.aliased:
             return self.span
-        offsets = inner_offsets(self.source.text, self.start, self.end, self.value, self.style)
+        offsets = self._found_offsets()
         if offsets is None or not 0 <= start <= end <= len(self.value):
             return self.span
         if isinstance(offsets, int):
@@ -87,6 +92,15 @@ class Scalar:
             at = offsets.starts[start] if start < len(self.value) else (offsets.ends or [self.end])[-1]
             return Span(self.source, at, at)
         return Span(self.source, offsets.starts[start], offsets.ends[end - 1])
+
+    def _found_offsets(self) -> int | Places | None:
+        """Give the map of the value's characters, which is found once: a long text may hold many tokens."""
+        try:
+            return self._offsets
+        except AttributeError:
+            found = inner_offsets(self.source.text, self.start, self.end, self.value, self.style)
+            self._offsets = found
+            return found
 
 
 class Seq:
@@ -166,6 +180,7 @@ def parse_yaml(source: SourceFile) -> tuple[Node | None, list[YamlProblem]]:
             YamlProblem("yaml-syntax", message, source.span(error.start, error.end), "remove it")
         )
         return None, builder.problems
+    builder.close()
     return builder.root, builder.problems
 
 
@@ -280,6 +295,10 @@ class _Builder:
         self.anchors: dict[str, Node] = {}
         self.open_anchors: set[int] = set()
         self.aliased_nodes = 0
+        self.aliased_text = 0
+        self.weights: dict[int, int] = {}
+        self.alike: dict[str, int] = {}
+        self.beyond: dict[str, Span] = {}
         self.stack: list[Seq | Map] = []
         self.keys: list[Scalar | None] = []
         self.merges: list[list[tuple[Scalar, Node]]] = []
@@ -290,6 +309,50 @@ class _Builder:
             self._read(loader)
         finally:
             loader.dispose()
+
+    def close(self) -> None:
+        """Say how many problems of each kind were left out."""
+        for kind, span in self.beyond.items():
+            message = f"{self.alike[kind] - MAX_ALIKE:,} more of this kind begin here, which are not listed"
+            self.problems.append(YamlProblem(kind, message, span, "mend the others first"))
+
+    def _lists(self, kind: str, node: Node) -> bool:
+        """Count a problem at ``node``, and say whether it is listed."""
+        count = self.alike[kind] = self.alike.get(kind, 0) + 1
+        if count <= MAX_ALIKE:
+            return True
+        if count == MAX_ALIKE + 1:
+            self.beyond[kind] = node.span
+        return False
+
+    def _weight(self, node: Node) -> int:
+        """Give the characters that stand in a node, those behind its aliases too; each is counted once."""
+        if isinstance(node, Scalar):
+            return len(node.value)
+        stack: list[Node] = [node]
+        while stack:
+            top = stack[-1]
+            if isinstance(top, Scalar):
+                stack.pop()
+                continue
+            inner: list[Node] = (
+                top.items
+                if isinstance(top, Seq)
+                else [item for entry in top.entries.values() for item in entry]
+            )
+            mark = id(top.items) if isinstance(top, Seq) else id(top.entries)
+            waiting = [item for item in inner if self._known_weight(item) is None]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            self.weights[mark] = sum(self._known_weight(item) or 0 for item in inner)
+            stack.pop()
+        return self._known_weight(node) or 0
+
+    def _known_weight(self, node: Node) -> int | None:
+        if isinstance(node, Scalar):
+            return len(node.value)
+        return self.weights.get(id(node.items) if isinstance(node, Seq) else id(node.entries))
 
     def _read(self, loader: yaml.CSafeLoader) -> None:
         get: Callable[[], Any] = loader.get_event
@@ -344,6 +407,8 @@ class _Builder:
         if tag is None or tag in _SAFE_TAGS or tag == "!":
             return
         at = event.start_mark.index
+        if not self._lists("unsafe-tag", Scalar(self.source, at, at + 1, "", "")):
+            return
         shown = tag.removeprefix("tag:yaml.org,2002:")
         self.problems.append(
             YamlProblem(
@@ -438,11 +503,15 @@ class _Builder:
             self.aliased_nodes += target.size
             if len(self.stack) + target.depth > MAX_DEPTH:
                 self._too_deep(at)
-        if self.aliased_nodes > MAX_ALIASED_NODES:
+        self.aliased_text += self._weight(target)
+        if self.aliased_nodes > MAX_ALIASED_NODES or self.aliased_text > MAX_ALIASED_TEXT:
+            what = f"{MAX_ALIASED_NODES:,} nodes"
+            if self.aliased_nodes <= MAX_ALIASED_NODES:
+                what = f"{MAX_ALIASED_TEXT >> 20} million characters"
             self.problems.append(
                 YamlProblem(
                     "alias-expansion",
-                    f"the aliases up to here stand for more than {MAX_ALIASED_NODES:,} nodes",
+                    f"the aliases up to here stand for more than {what}",
                     span,
                     "write the data out, or use fewer aliases of aliases",
                 )
@@ -467,14 +536,15 @@ class _Builder:
         key = self.keys[-1]
         if key is None:
             if not isinstance(node, Scalar):
-                self.problems.append(
-                    YamlProblem(
-                        "complex-key",
-                        f"a {node.kind} cannot be a key here; keys are plain text",
-                        node.span,
-                        "write the key as text",
+                if self._lists("complex-key", node):
+                    self.problems.append(
+                        YamlProblem(
+                            "complex-key",
+                            f"a {node.kind} cannot be a key here; keys are plain text",
+                            node.span,
+                            "write the key as text",
+                        )
                     )
-                )
                 node = Scalar(self.source, node.start, node.end, f"\0{node.start}", "!")
             self.keys[-1] = node
             return
@@ -484,15 +554,16 @@ class _Builder:
             return
         first = parent.entries.get(key.value)
         if first is not None:
-            self.problems.append(
-                YamlProblem(
-                    "duplicate-key",
-                    f"the key {key.value!r} stands twice in one mapping",
-                    key.span,
-                    "remove one of the two, or rename it",
-                    ("first given here", first[0].span),
+            if self._lists("duplicate-key", key):
+                self.problems.append(
+                    YamlProblem(
+                        "duplicate-key",
+                        f"the key {key.value!r} stands twice in one mapping",
+                        key.span,
+                        "remove one of the two, or rename it",
+                        ("first given here", first[0].span),
+                    )
                 )
-            )
             return
         parent.entries[key.value] = (key, node)
 
@@ -501,14 +572,15 @@ class _Builder:
             sources = value.items if isinstance(value, Seq) else [value]
             for item in sources:
                 if not isinstance(item, Map):
-                    self.problems.append(
-                        YamlProblem(
-                            "bad-merge-key",
-                            "a merge key << takes a mapping, or a list of mappings",
-                            item.span,
-                            "name an anchored mapping, as in <<: *defaults",
+                    if self._lists("bad-merge-key", item):
+                        self.problems.append(
+                            YamlProblem(
+                                "bad-merge-key",
+                                "a merge key << takes a mapping, or a list of mappings",
+                                item.span,
+                                "name an anchored mapping, as in <<: *defaults",
+                            )
                         )
-                    )
                     continue
                 for name, entry in item.entries.items():
                     if name not in node.entries:

@@ -17,6 +17,7 @@ import yaml
 from npac.api import NpacError, Options, SpecError, build, compile, preview
 from npac.backends.skypilot.documents import LaunchValues, link_documents, unlinked
 from npac.backends.skypilot.emit import to_yaml
+from npac.diagnostics.diagnostic import Severity
 from npac.ir.canonical import canonical_bytes
 from npac.ir.codec import program_to_json
 from npac.ir.linking import LinkRecord, link_program
@@ -286,11 +287,17 @@ def test_what_becomes_too_long_only_when_linked_is_refused() -> None:
     assert link_program(program, LinkRecord("r" * 90))
     with pytest.raises(ValueError, match="longer than 1024 bytes"):
         link_program(program, LinkRecord("r" * 91))
-    words = "x" * (128 * 1024 - 90)
-    program = _program("    run: {argv: [x, '{{config.long}}{{run.id}}']}\n", f"  long: {words}\n")
-    assert link_program(program, LinkRecord("r" * 90))
-    with pytest.raises(ValueError, match="longer than 131072 bytes"):
-        link_program(program, LinkRecord("r" * 91))
+
+
+def test_a_command_that_a_long_run_id_could_make_too_long_is_refused_before_it_is_linked() -> None:
+    body = "    run: {argv: [x, '{{config.long}}{{run.id}}']}\n"
+    program = _program(body, f"  long: {'x' * (128 * 1024 - 96)}\n")
+    assert link_program(program, LinkRecord("r" * 96))
+    with pytest.raises(SpecError) as refused:
+        _program(body, f"  long: {'x' * (128 * 1024 - 95)}\n")
+    assert [item.code.id for item in refused.value.checked.findings if item.severity >= Severity.ERROR] == [
+        "NPA214"
+    ]
 
 
 # --- attempts to forge a hole ---------------------------------------------------------------------

@@ -25,9 +25,7 @@ def test_equal_programs_have_no_difference() -> None:
 def test_a_changed_command_is_told_once_where_it_is() -> None:
     a, b = single(argv=("x", "1")), single(argv=("x", "2"))
     assert diff_programs(a, b) == [Change("changed", "only", "command", "x\n1", "x\n2")]
-    assert render(diff_programs(a, b)) == (
-        "~ only\n    command\n        x\n      - 1\n      + 2\n"
-    )
+    assert render(diff_programs(a, b)) == ("~ only\n    command\n        x\n      - 1\n      + 2\n")
 
 
 @pytest.mark.parametrize(

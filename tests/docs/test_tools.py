@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from npac import api
 from npac.catalog import load_catalog
-from npac.cli.tools import command, config_keys
+from npac.cli.tools import command
 from npac.errors import NpacError
 from tests.docs.pages import blocks
 
@@ -71,12 +72,11 @@ def test_what_names_no_tool_gets_the_nearest(catalog: str) -> None:
 
 
 def test_the_keys_are_those_of_the_command_and_of_its_nodes() -> None:
-    for tool in load_catalog().tools.values():
-        keys = config_keys(tool)
-        assert len(keys) == len(set(keys))
+    for entry in api.tools():
+        tool = entry.tool
         assert all(
             f"config.{key}" in " ".join(tool.argv)
-            for key in set(keys)
+            for key in set(entry.config)
             - set(tool.config_defaults)
             - {tool.shard_activation, tool.shard_output, tool.variant_count}
         )

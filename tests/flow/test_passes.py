@@ -13,10 +13,11 @@ from npac.flow.graph import FlowGraph, Kind
 from npac.flow.passes import (
     dominators,
     live_variables,
-    path_avoiding,
     predecessors,
+    reaching,
     reverse_postorder,
 )
+from npac.flow.ways import Ways
 
 NAMES = ("a", "b")
 
@@ -85,19 +86,49 @@ def test_dominators_are_what_cannot_be_gone_round(graph: FlowGraph) -> None:
             assert found.dominates(a, b) == wanted, (a, b)
 
 
-@given(graphs())
-def test_path_avoiding_is_a_path_that_avoids(graph: FlowGraph) -> None:
+@given(graphs(), st.frozensets(st.integers(0, 8), max_size=3))
+def test_a_way_around_is_a_shortest_path_that_avoids(graph: FlowGraph, some: frozenset[int]) -> None:
+    avoid = {at for at in some if at < len(graph.points)}
+    ways = Ways(graph)
     for target in range(len(graph.points)):
-        for avoid in range(len(graph.points)):
-            path = path_avoiding(graph, target, avoid)
-            exists = target != avoid and target in reachable(graph, graph.entry, avoid)
-            assert (path is not None) == exists, (target, avoid)
-            if path is None:
-                continue
-            points = [int(name.removeprefix("s")) for name in path]
-            assert points[0] == graph.entry and points[-1] == target and avoid not in points
-            for at, follow in pairwise(points):
-                assert follow in graph.points[at].successors
+        names = ways.around(target, avoid)
+        far = _steps_to(graph, target, avoid)
+        assert (names is not None) == (far is not None), (target, avoid)
+        if names is None or "..." in names:
+            assert names is None or (far is not None and far >= len(names))
+            continue
+        points = [int(name.removeprefix("s")) for name in names]
+        assert len(points) == far
+        assert points[0] == graph.entry and points[-1] == target and not avoid & set(points)
+        for at, follow in pairwise(points):
+            assert follow in graph.points[at].successors
+
+
+def _steps_to(graph: FlowGraph, target: int, avoid: set[int]) -> int | None:
+    """Give how many points a shortest path from the entry has that passes none of ``avoid``."""
+    if graph.entry in avoid:
+        return None
+    far = {graph.entry: 1}
+    queue = [graph.entry]
+    for at in queue:
+        for follow in graph.points[at].successors:
+            if follow not in far and follow not in avoid:
+                far[follow] = far[at] + 1
+                queue.append(follow)
+    return far.get(target)
+
+
+@given(graphs(), st.data())
+def test_reaching_tells_which_points_a_path_joins(graph: FlowGraph, data: st.DataObject) -> None:
+    order = reverse_postorder(graph)
+    marks = data.draw(st.lists(st.sampled_from(order), unique=True))
+    found = reaching(graph, order, marks)
+    after = {
+        at: set().union(*(reachable(graph, follow) for follow in graph.points[at].successors)) for at in marks
+    }
+    for at in marks:
+        joined = {other for other in marks if other in after[at] or at in after[other]}
+        assert {other for bit, other in enumerate(marks) if found[at] >> bit & 1} == joined
 
 
 def _live_by_search(
@@ -149,5 +180,5 @@ def test_passes_do_not_recurse() -> None:
         lambda at: frozenset(("a",)) if at == 10 else frozenset(),
     )
     assert [at for at in (0, 10, 11, count - 1) if "a" in used[at]] == [11, count - 1]
-    path = path_avoiding(graph, count - 1, count + 1)
-    assert path is not None and len(path) == count
+    path = Ways(graph).around(count - 1, ())
+    assert path is not None and path[:2] == ["s0", "s1"] and path[-1] == f"s{count - 1}"

@@ -27,7 +27,7 @@ metadata:
   namespace: robots
   labels: {team: sim}
 config:
-  bucket: b
+  bucket: bkt
   rounds: 3
   steps: "10"
   note: nothing reads this
@@ -89,9 +89,9 @@ states:
   report: {toolRef: workbench.token_factory.caption, resources: cpu, terminal: true}
 """
 TOOL_CONFIG = {
-    "run_uri": "s3://b/run/",
-    "images_uri": "s3://b/images/",
-    "captions_uri": "s3://b/captions/",
+    "run_uri": "s3://bkt/run/",
+    "images_uri": "s3://bkt/images/",
+    "captions_uri": "s3://bkt/captions/",
     "caption_model": "m",
     "max_images": "4",
     "max_tokens": "8",
@@ -184,7 +184,7 @@ UNCHANGED: dict[str, Callable[[str], str]] = {
     "a value that is overlaid everywhere": swap('steps: "10"', 'steps: "11"'),
     "an unused profile": swap("resources:\n", "resources:\n  spare: {cpus: 1}\n"),
     "the way a config value is made": swap(
-        "s3://{{config.bucket}}/{{run.prefix}}", "s3://b/table/{{run.id}}"
+        "s3://{{config.bucket}}/{{run.prefix}}", "s3://bkt/table/{{run.id}}"
     ),
     "a value written where it is read": swap('"{{config.rounds}}"', "3"),
     "the order of secrets": swap("[HF_TOKEN, WANDB_API_KEY]", "[WANDB_API_KEY, HF_TOKEN]"),
@@ -329,8 +329,8 @@ def test_the_first_state_counts_only_where_initial_is_left_out(base: str) -> Non
     "options",
     [
         Options(vars={"note": "other"}, use_project=False),
-        Options(vars={"bucket": "b", "rounds": "3"}, use_project=False),
-        Options(sets={"folder": "s3://b/{{run.prefix}}"}, use_project=False),
+        Options(vars={"bucket": "bkt", "rounds": "3"}, use_project=False),
+        Options(sets={"folder": "s3://bkt/{{run.prefix}}"}, use_project=False),
         Options(max_steps=400, max_nodes=500, use_project=False),
         Options(
             pins={"registry.example/sim:2": f"registry.example/sim@sha256:{'a' * 64}"}, use_project=False
@@ -347,9 +347,9 @@ def test_options_that_do_not_change_what_runs(options: Options, base: str) -> No
 @pytest.mark.parametrize(
     "options",
     [
-        Options(vars={"bucket": "c"}, use_project=False),
+        Options(vars={"bucket": "other"}, use_project=False),
         Options(vars={"rounds": "2"}, use_project=False),
-        Options(sets={"folder": "s3://b/x/{{run.id}}"}, use_project=False),
+        Options(sets={"folder": "s3://bkt/x/{{run.id}}"}, use_project=False),
     ],
 )
 def test_options_that_change_what_runs(options: Options, base: str) -> None:

@@ -211,6 +211,10 @@ class _Maker:
                 parts.append("{{run.prefix}}")
         return "".join(parts)
 
+    def path(self, known: frozenset[str]) -> str:
+        """Write a text as it may stand in a URI, which holds no line end."""
+        return self.text(known, most=2).replace("\n", "")
+
     def uri(self, name: str, number: int, known: frozenset[str]) -> str:
         tail = ""
         if known and self.chance(70):
@@ -252,9 +256,9 @@ class _Maker:
         if outputs:
             data["outputs"] = outputs
         if self.chance(20):
-            data["inputs"] = [{"uri": f"s3://inn/{self.text(known, most=2)}"}]
+            data["inputs"] = [{"uri": f"s3://inn/{self.path(known)}"}]
         if self.chance(12):
-            data["trigger"] = {"uri": f"s3://ttt/{self.text(known, most=2)}", "minObjects": self.upto(1, 2)}
+            data["trigger"] = {"uri": f"s3://ttt/{self.path(known)}", "minObjects": self.upto(1, 2)}
         if self.chance(20):
             data["resources"] = "other"
         if loops and self.chance(15):

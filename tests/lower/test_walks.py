@@ -16,12 +16,13 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 
 from npac.catalog import load_catalog
 from npac.diagnostics.diagnostic import Severity
+from npac.flow.counters import loop_bound
 from npac.flow.graph import Kind
 from npac.flow.passes import live_variables
 from npac.ir.errors import LinkError
 from npac.ir.program import LOOP_BACK, PROMOTE, Gate, Program
 from npac.ir.verifier import verify
-from npac.lower.specialise import _Worklist, loop_bound
+from npac.lower.specialise import _Worklist
 from npac.pipeline import Settings, run_passes
 from npac.text.source import SourceFile
 from tests.lower.interpreter import Event, Read, interpret

@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from npac.checking import check_bytes, project_for, settings_catalog
+from npac.checking import ProjectError, check_bytes, project_for, settings_catalog
 from npac.diagnostics.codes import CODES
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.overrides import Overrides, split_pair
@@ -114,7 +114,10 @@ def findings(page: Page, example: Example, folder: Path, data: bytes | None = No
     problems: list[Diagnostic] = []
     if example.language == "toml":
         (folder / "npac.toml").write_bytes(content)
-        project, problems = project_for(str(folder / "spec.yaml"))
+        try:
+            project, _ = project_for(str(folder / "spec.yaml"))
+        except ProjectError as error:
+            problems = error.checked.findings
         content = _PLAIN_SPEC
     pairs = tuple(pair for text in example.options("var") if (pair := split_pair(text)))
     (bound,) = example.options("max-nodes") or [str(MAX_NODES)]

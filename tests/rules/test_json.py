@@ -23,7 +23,7 @@ from tests.rules.specs import HEAD, WORK, catalog
 
 GOOD = HEAD + WORK
 BAD = HEAD + "config: {n: no}\nstates:\n  b: {tool_ref: nope, next: c}\n  b: {terminal: true}\n"
-WARNED = HEAD + WORK.replace("terminal", "outputs: [{uri: 's3://b/o.j'}], terminal")
+WARNED = HEAD + WORK.replace("terminal", "outputs: [{uri: 's3://bkt/o.j'}], terminal")
 
 
 def _check(*argv: str, cwd: Path, input: bytes = b"") -> Outcome:
@@ -240,7 +240,7 @@ def test_arbitrary_text_behind_a_head_never_raises(text: str) -> None:
 
 _WORDS = st.sampled_from(
     "states config resources run shell argv next terminal true no 010 1e3 a b ~ {{config.a}} {{state.a.uri}} {{loop.a}} "  # noqa: SIM905 - as a list it takes fifty lines
-    "{{ {{{{ sequence parallel loop max until transitions goto when if outputs uri s3://b/{{run.id}} needs params "
+    "{{ {{{{ sequence parallel loop max until transitions goto when if outputs uri s3://bkt/{{run.id}} needs params "
     "promote_checkpoint writesDecision num_nodes accelerators image x-y << * & - ? ${X} 'q \"r 0x_ 1_0 99999999999999999999".split()
 )
 _KEYS = _WORDS | st.text(max_size=4)

@@ -19,7 +19,7 @@ def _state(text: str) -> str:
 
 
 SHAPE = {
-    "a key twice in one mapping": ("config: {a: 1, a: 2}\n" + WORK, "003 215"),
+    "a key twice in one mapping": ("config: {a: 1, a: 2}\n" + WORK, "003"),
     "a state's key twice": (
         "states:\n  a:\n    run: {argv: [x]}\n    terminal: true\n    terminal: true\n",
         "003",
@@ -71,19 +71,19 @@ SHAPE = {
         "111",
     ),
     "an empty next is none": ("states:\n  a: {run: {argv: [x]}, next: '', terminal: true}\n", ""),
-    "a loop without max": (_state("loop: {until: promote_checkpoint}"), "103 401 405"),
+    "a loop without max": (_state("loop: {until: promote_checkpoint}"), "103 405"),
 }
 
 TOKENS = {
     "tokens in names": (
         "config: {n: b}\nstates:\n  a: {run: {argv: [x]}, needs: ['{{config.n}}'], next: '{{config.n}}'}\n"
         + END,
-        "110 215",
+        "110",
     ),
     "a token in a schema and a kind": (
         "config: {n: b}\n"
         + _state("outputs: [{uri: 's3://bkt/{{run.id}}/o.j', schema: '{{config.n}}', kind: '{{config.n}}'}]"),
-        "110 215",
+        "110",
     ),
     "braces in descriptions and labels are text": (
         "x-note: '{{config.no}}'\n" + _state("description: '{{config.no}} {{cofig.no}}'"),
@@ -148,7 +148,7 @@ TOKENS = {
     "params see the base config only": (
         "config: {m: 1}\n"
         + _state("params: {m: 2, n: '{{config.p}}', p: 3}").replace("[x]", "['{{config.n}}']"),
-        "204 215",
+        "204",
     ),
     "a param may be new": (_state("params: {only: 1}").replace("[x]", "['{{config.only}}']"), ""),
     "if and loop.max see the base config": (
@@ -180,12 +180,12 @@ CONTROL = {
     ),
     "an empty run": ("states:\n  a: {run: {}, terminal: true}\n", "304"),
     "an empty shell text": ("states:\n  a: {run: {shell: ' '}, terminal: true}\n", "304"),
-    "a state with nothing": ("states:\n  a: {next: b}\n  b: {}\n" + END, "304 324 326"),
+    "a state with nothing": ("states:\n  a: {next: b}\n  b: {}\n" + END, "304"),
     "a state with an empty next only": (
         "states:\n  a: {run: {argv: [x]}, next: b}\n  b: {next: }\n" + END,
-        "304 324 326",
+        "304",
     ),
-    "a state with empty transitions only": ("states:\n  a: {transitions: []}\n" + END, "304 324 326"),
+    "a state with empty transitions only": ("states:\n  a: {transitions: []}\n" + END, "304"),
     "a sequence with a member's keys": (
         "states:\n  a: {sequence: [m], inputs: [], params: {}, resources: x, secrets: [A], writesDecision: true, parallelCount: 1, next: z}\n"
         "  m: {run: {argv: [x]}}\n" + END,
@@ -262,7 +262,7 @@ MEMBERS = {
     "loop": ("run: {argv: [x]}, loop: {max: 2}", "317"),
     "terminal": ("run: {argv: [x]}, terminal: true", "317"),
     "group": ("sequence: [o]", "317"),
-    "nothing": ("", "304 317"),
+    "nothing": ("", "304"),
     "leaf": ("run: {argv: [x]}", ""),
 }
 
@@ -272,9 +272,9 @@ CONDITIONS = {
 }  # fmt: skip
 
 IFS = {
-    "config.k": "", "'{{config.k}}'": "", "'{{ config.k }}'": "", "config.kk": "204 215", "k": "215 321",
-    "config.k == 1": "215 321", "not config.k": "215 321", "true": "215 321", "''": "215 321", "run.id": "215 321",
-    "'{{config.k | sh}}'": "215 321", "[config.k]": "102 215",
+    "config.k": "", "'{{config.k}}'": "", "'{{ config.k }}'": "", "config.kk": "204", "k": "321",
+    "config.k == 1": "321", "not config.k": "321", "true": "321", "''": "321", "run.id": "321",
+    "'{{config.k | sh}}'": "321", "[config.k]": "102",
 }  # fmt: skip
 
 

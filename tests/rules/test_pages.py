@@ -90,10 +90,9 @@ def test_explain_prints_the_page_by_code_or_name(asked: str) -> None:
         ("member-as-tagret", "member-as-target"),
         ("NPA3020", "NPA302"),
         ("NPA999", "Codes that begin with NPA9: NPA901 to NPA903."),
-        ("npa332", "Did you mean NPA330 or NPA331?"),
+        ("npa333", "Did you mean NPA331 or NPA332?"),
         ("NPA850", "Codes that begin with NPA8: NPA801."),
         ("zzz", "in brackets"),
-        ("", "in brackets"),
     ],
 )
 def test_explain_suggests_what_may_be_meant(asked: str, remedy: str) -> None:

@@ -24,8 +24,14 @@ LONG = "a" * 64
         ("s3://b/{{run.id}}/x.j", "warning", "3 to 63 lowercase"),
         ("s3://My_Bucket/{{run.id}}/x.j", "warning", "3 to 63 lowercase"),
         ("s3://a..b/{{run.id}}/x.j", "warning", "3 to 63 lowercase"),
-        ("s3://10.0.0.1/{{run.id}}/x.j", "warning", "3 to 63 lowercase"),
+        ("s3://10.0.0.1/{{run.id}}/x.j", "error", "3 to 63 lowercase"),
         (f"s3://{LONG}/{{{{run.id}}}}/x.j", "warning", "3 to 63 lowercase"),
+        ("s3://Bad_Bucket!/{{run.id}}/x.j", "error", "3 to 63 lowercase"),
+        ("s3://bad!-{{run.id}}/x.j", "error", "3 to 63 lowercase"),
+        ("s3://bkt@x/{{run.id}}/x.j", "error", "3 to 63 lowercase"),
+        ("s3://-bkt/{{run.id}}/x.j", "error", "3 to 63 lowercase"),
+        ("s3://b\u00fccket/{{run.id}}/x.j", "error", "3 to 63 lowercase"),
+        ("s3://my_bucket/{{run.id}}/x.j", "warning", "3 to 63 lowercase"),
         ("s3://my.bucket-2/{{run.id}}/x.j", "", ""),
         ("gs://bkt/{{run.id}}/x.j", "error", "s3:// or file:///"),
         ("out/{{run.id}}/x.j", "error", "s3://BUCKET/KEY"),
@@ -45,6 +51,36 @@ def test_a_place_that_npac_looks_at_is_one(uri: str, severity: str, says: str, p
     found = [item for item in checked("config: {k: x}\n" + body).findings if item.code.id == "NPA706"]
     assert [item.severity.word for item in found] == ([severity] if severity else [])
     assert all(says in item.help for item in found)
+
+
+@pytest.mark.parametrize(
+    ("config", "uri", "marked"),
+    [
+        ("k: x", "s3://Bad_Bucket!/{{run.id}}/x.j", "Bad_Bucket!"),
+        ("k: Bad!", "s3://{{config.k}}/{{run.id}}/x.j", "Bad!"),
+        ("k: 's3://Bad!/x'", "{{config.k}}/{{run.id}}/x.j", "Bad!"),
+        ("k: '{{config.b}}/y', b: 's3://Bad!'", "{{config.k}}/{{run.id}}/x.j", "Bad!"),
+        ("k: here", "{{config.k}}/{{run.id}}/x.j", "here"),
+        ("k: 'gs://bkt'", "{{config.k}}/{{run.id}}/x.j", "'gs://bkt'"),
+    ],
+)
+def test_what_config_brings_into_a_place_is_marked_there_and_once(config: str, uri: str, marked: str) -> None:
+    body = (
+        f"config: {{{config}}}\nstates:\n  a: {{run: {{argv: [x]}}, next: b, outputs: [{{uri: '{uri}'}}]}}\n"
+        f"  b: {{run: {{argv: [x]}}, terminal: true, outputs: [{{uri: '{uri.replace('x.j', 'y.j')}'}}]}}\n"
+    )
+    found = [item for item in checked(body).findings if item.code.id == "NPA706"]
+    assert {item.span.text for item in found} == {marked}
+    assert len(found) == (2 if "Bad_Bucket!" in uri else 1)
+    assert len(found[0].related) == 2 - len(found)
+
+
+def test_what_a_token_that_names_nothing_leaves_of_a_uri_is_not_judged() -> None:
+    body = "states:\n  a: {run: {argv: [x]}, outputs: [{uri: '%s'}], terminal: true}\n"
+    assert codes(body % "{{config.k}}/o.j") == "204"
+    assert codes("config: {k: '{{config.j}}/x'}\n" + body % "{{config.k}}/o.j") == "204"
+    assert codes(body % "{{confg.k}}/o.j") == "201"
+    assert codes(body % "{{state.b.uri}}/o") == "208"
 
 
 def test_a_trigger_may_watch_a_whole_bucket_and_no_host() -> None:

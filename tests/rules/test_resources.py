@@ -14,7 +14,7 @@ PROFILES = {
     "memory: 64": "", "memory: 64Gi+": "", "memory: 1.5G": "", "memory: lots": "502", "memory: 64GB": "502",
     "disk_size: 100": "", "disk_size: 100G": "502", "disk_size: -1": "502", "disk_size: 1.5": "502",
     "use_spot: true": "", "use_spot: 'true'": "102",
-    "num_nodes: 1": "", "num_nodes: 0": "502", "num_nodes: 2": "505", "num_nodes: 33": "502 505", "num_nodes: true": "502",
+    "num_nodes: 1": "", "num_nodes: 0": "502", "num_nodes: 2": "505", "num_nodes: 33": "502", "num_nodes: true": "502",
     "accelerators: H100": "", "accelerators: 'H100:8'": "", "accelerators: {H100: 8}": "", "accelerators: H100 8": "502",
     "accelerators: 'H100:0'": "502", "accelerators: {H100: 0}": "502", "accelerators: {H100: true}": "502",
     "accelerators: {'H100:2': 8}": "502", "accelerators: [H100]": "102", "accelerators: {H100: [1]}": "102",

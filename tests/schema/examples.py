@@ -72,8 +72,8 @@ BAD: dict[str, dict[str, Any]] = {
     "argv empty": one(run={"argv": []}),
     "argv with a null": one(run={"argv": ["echo", None]}),
     "nothing to do": spec({"a": {"description": "does nothing"}, "b": {"terminal": True}}),
-    "inputs without work": spec({"a": {"inputs": [{"uri": "s3://b/x"}], "terminal": True}}),
-    "a trigger without work": spec({"a": {"trigger": {"uri": "s3://b/x"}, "terminal": True}}),
+    "inputs without work": spec({"a": {"inputs": [{"uri": "s3://bkt/x"}], "terminal": True}}),
+    "a trigger without work": spec({"a": {"trigger": {"uri": "s3://bkt/x"}, "terminal": True}}),
     "a sequence that runs": spec({"g": {"sequence": ["a"], **WORK, "terminal": True}, "a": WORK}),
     "a sequence with inputs": spec({"g": {"sequence": ["a"], "inputs": [], "terminal": True}, "a": WORK}),
     "a sequence that is empty": spec({"g": {"sequence": [], "terminal": True}}),
@@ -107,12 +107,12 @@ BAD: dict[str, dict[str, Any]] = {
     "terminal as text": spec({"a": {**WORK, "terminal": "false"}, "b": {"terminal": True}}),
     "needs as text": one(**WORK, needs="ab"),
     "a token in needs": one(**WORK, needs=["{{config.x}}"]),
-    "outputs as a mapping": one(**WORK, outputs={"uri": "s3://b/x"}),
-    "an output as text": one(**WORK, outputs=["s3://b/x"]),
+    "outputs as a mapping": one(**WORK, outputs={"uri": "s3://bkt/x"}),
+    "an output as text": one(**WORK, outputs=["s3://bkt/x"]),
     "an output without uri": one(**WORK, outputs=[{"schema": "a.v1"}]),
-    "an output of another kind": one(**WORK, outputs=[{"uri": "s3://b/x", "kind": "folder"}]),
+    "an output of another kind": one(**WORK, outputs=[{"uri": "s3://bkt/x", "kind": "folder"}]),
     "a trigger without uri": one(**WORK, trigger={"minObjects": 2}),
-    "a trigger that never waits": one(**WORK, trigger={"uri": "s3://b/x", "pollSeconds": 0}),
+    "a trigger that never waits": one(**WORK, trigger={"uri": "s3://bkt/x", "pollSeconds": 0}),
     "a param that is a list": one(**WORK, params={"x": [1]}),
     "a secret with its value": one(**WORK, secrets={"TOKEN": "x"}),
     "a secret that is no variable": one(**WORK, secrets=["hf-token"]),
@@ -138,7 +138,7 @@ GOOD: dict[str, dict[str, Any]] = {
     ),
     "an empty next": spec({"a": {**WORK, "next": ""}, "b": {"terminal": True}}, initial="b"),
     "an old spelling": one(
-        **WORK, outputs=[{"uri": "s3://b/d", "schema": "a.decision.v1"}], writes_decision=True
+        **WORK, outputs=[{"uri": "s3://bkt/d", "schema": "a.decision.v1"}], writes_decision=True
     ),
     "counts from config": spec(
         {
@@ -164,7 +164,12 @@ GOOD: dict[str, dict[str, Any]] = {
     | {"config": {"region": "here"}},
     "a group and its members": spec(
         {
-            "g": {"sequence": ["a", "p"], "loop": {"max": 2}, "outputs": [{"uri": "s3://b/o"}], "next": "e"},
+            "g": {
+                "sequence": ["a", "p"],
+                "loop": {"max": 2},
+                "outputs": [{"uri": "s3://bkt/o"}],
+                "next": "e",
+            },
             "a": WORK,
             "p": {"parallel": ["m", "n"], "parallelCount": 2, "groupRetry": "all"},
             "m": WORK,

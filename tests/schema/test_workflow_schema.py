@@ -258,8 +258,8 @@ def test_counts_have_the_shape_that_the_parser_reads(text: str) -> None:
 
 
 POOL: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2.5, "", "a", "b c", "{{config.x}}", "config.x", "true", "s3://b/x",
-    [], ["a"], ["a", "a"], [None], [[]], {}, {"a": 1}, {"uri": "s3://b/x"}, {"x-a": 1}, [{"uri": "s3://b/x"}],
+    None, True, False, 0, 1, -1, 2.5, "", "a", "b c", "{{config.x}}", "config.x", "true", "s3://bkt/x",
+    [], ["a"], ["a", "a"], [None], [[]], {}, {"a": 1}, {"uri": "s3://bkt/x"}, {"x-a": 1}, [{"uri": "s3://bkt/x"}],
     {"shell": "echo"}, {"max": 2}, [{"goto": "a"}],
 )  # fmt: skip
 KEYS = sorted(

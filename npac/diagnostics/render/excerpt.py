@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 from npac.diagnostics.render.visible import TAB_WIDTH, columns, glyph, visible
 from npac.text.source import SourceFile
+from npac.text.stretches import Stretches
 
 HIDDEN = "[hidden]"
 _SHOWN_LINES = 4
+_MOST = 4
+"""Most characters that are shown for a column, for the width as a whole."""
 
 
 class Label(NamedTuple):
@@ -45,11 +48,15 @@ class _Window(NamedTuple):
     first: int
     last: int
     text: str
-    places: list[int]
+    places: Sequence[int]
 
 
 def excerpt(
-    source: SourceFile, labels: Sequence[Label], *, width: int, hidden: Iterable[tuple[int, int]] = ()
+    source: SourceFile,
+    labels: Sequence[Label],
+    *,
+    width: int,
+    hidden: Stretches | Iterable[tuple[int, int]] = (),
 ) -> list[Row]:
     """Give the rows for ``labels``, lines in file order.
 
@@ -58,7 +65,7 @@ def excerpt(
     shown around its labels, cut with ``…``.  Characters of ``hidden`` (offsets from, up to) show
     as ``[hidden]``.
     """
-    masks = sorted(hidden)
+    masks = hidden if isinstance(hidden, Stretches) else Stretches(hidden)
     lines: dict[int, list[_Segment]] = {}
     for label in labels:
         for line, segment in _segments(source, label):
@@ -77,12 +84,7 @@ def excerpt(
 
 def _bounds(source: SourceFile, line: int) -> tuple[int, int]:
     """Give where a line's characters begin and end, without its line end."""
-    starts = source.line_starts
-    start = starts[line - 1]
-    end = starts[line] if line < len(starts) else len(source.text)
-    while end > start and source.text[end - 1] in "\r\n":
-        end -= 1
-    return start, end
+    return source.line_starts[line - 1], source.line_end(line)
 
 
 def _segments(source: SourceFile, label: Label) -> list[tuple[int, _Segment]]:
@@ -126,10 +128,9 @@ def _segments(source: SourceFile, label: Label) -> list[tuple[int, _Segment]]:
 
 
 def _line_rows(
-    source: SourceFile, line: int, segments: list[_Segment], width: int, masks: list[tuple[int, int]]
+    source: SourceFile, line: int, segments: list[_Segment], width: int, masks: Stretches
 ) -> list[Row]:
     low, high = _bounds(source, line)
-    masks = [mask for mask in masks if mask[0] < high and mask[1] > low]
     # The finding's own mark stands first, the others from left to right.
     waiting = sorted(segments, key=lambda segment: (not segment.primary, segment.start, segment.end))
     rows: list[Row] = []
@@ -148,63 +149,76 @@ def _line_rows(
         waiting = later
 
 
-def _window(
-    text: str, low: int, high: int, anchor: _Segment, width: int, masks: list[tuple[int, int]]
-) -> _Window:
+def _window(text: str, low: int, high: int, anchor: _Segment, width: int, masks: Stretches) -> _Window:
     """Lay out as much of ``text[low:high]`` as fits into ``width`` columns, ``anchor`` in sight."""
     if high - low <= width:
         whole = _layout(text, low, high, low, width, masks)
         if whole.last == high:
             return whole
     room = max(width - 2, TAB_WIDTH)  # a cut may need its mark at both ends
-    right = anchor.start
-    ahead = 0
-    while right < high and ahead < room * 2 // 3:
-        ahead += columns(text[right])
-        right += 1
-    first = anchor.start
-    left = room - ahead
-    while first > low and columns(text[first - 1]) <= left:
-        first -= 1
-        left -= columns(text[first])
-    while low < first < high and columns(text[first]) == 0:
-        first -= 1
+    right = min(anchor.start + room * 2 // 3, high)
+    near = max(anchor.start - room, low)
+    if _is_plain(text[near:right]):
+        first = max(low, anchor.start - room + right - anchor.start)
+    else:
+        # characters without a column of their own may go on without end
+        right = anchor.start
+        limit = min(high, right + _MOST * room)
+        ahead = 0
+        while right < limit and ahead < room * 2 // 3:
+            ahead += columns(text[right])
+            right += 1
+        first = anchor.start
+        limit = max(low, first - _MOST * room)
+        left = room - ahead
+        while first > limit and columns(text[first - 1]) <= left:
+            first -= 1
+            left -= columns(text[first])
+        while limit < first < high and columns(text[first]) == 0:
+            first -= 1
     part = _layout(text, first, high, anchor.start, room, masks)
     head = "…" if first > low else ""
     tail = "…" if part.last < high else ""
-    return _Window(first, part.last, head + part.text + tail, [place + len(head) for place in part.places])
+    places = part.places
+    if isinstance(places, range):
+        places = range(len(head), len(places) + len(head))
+    else:
+        places = [place + len(head) for place in places]
+    return _Window(first, part.last, head + part.text + tail, places)
 
 
-def _layout(
-    text: str, first: int, high: int, wanted: int, room: int, masks: list[tuple[int, int]]
-) -> _Window:
+def _is_plain(text: str) -> bool:
+    """Say whether every character is one that takes a column and is shown as it is."""
+    return text.isascii() and text.isprintable()
+
+
+def _layout(text: str, first: int, high: int, wanted: int, room: int, masks: Stretches) -> _Window:
     """Place characters from ``first`` on until ``room`` is full, but at least up to ``wanted``."""
+    last = min(high, max(first + room, wanted))
+    part = text[first:last]
+    if _is_plain(part) and not masks.meets(first, last):
+        return _Window(first, last, part, range(len(part) + 1))
     shown: list[str] = []
     places = [0]
     column = 0
     at = first
-    masked = False
     while at < high:
         char = text[at]
-        was_masked, masked = masked, _masked(at, masks)
-        if masked:
-            piece, size = ("", 0) if was_masked else (HIDDEN, len(HIDDEN))
+        after = min(masks.end(at), high)
+        if after > at:
+            piece, size = HIDDEN, len(HIDDEN)
         elif char == "\t":
             size = TAB_WIDTH - column % TAB_WIDTH
             piece = " " * size
         else:
             piece, size = glyph(char), columns(char)
-        if column + size > room and at >= wanted:
+        if at >= wanted and (column + size > room or len(shown) > _MOST * room):
             break
         shown.append(piece)
         column += size
-        places.append(column)
-        at += 1
+        places += [column] * max(after - at, 1)
+        at = max(after, at + 1)
     return _Window(first, at, "".join(shown), places)
-
-
-def _masked(at: int, masks: list[tuple[int, int]]) -> bool:
-    return any(start <= at < end for start, end in masks)
 
 
 def _marks(segment: _Segment, window: _Window) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from npac.diagnostics.collector import counts
 from npac.diagnostics.color import paint
@@ -11,11 +11,22 @@ from npac.diagnostics.render.excerpt import Label, Row, excerpt
 from npac.diagnostics.render.options import Options
 from npac.diagnostics.render.visible import visible
 from npac.text.source import SourceFile
+from npac.text.stretches import Stretches
+
+_NONE = Stretches()
+_WITH_LINES = 1000
+"""Findings that are shown with the lines that they are about."""
 
 
 def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
-    """Give each finding with its lines, an empty line after each, and the summary."""
-    parts = [_finding(found, options) + "\n" for found in diagnostics]
+    """Give each finding with its lines, an empty line after each, and the summary.
+
+    Beyond the first thousand, which nobody reads to their end, a finding is one line.
+    """
+    masks = _masks(options)
+    parts = [_finding(found, options, masks) + "\n" for found in diagnostics[:_WITH_LINES]]
+    if len(diagnostics) > _WITH_LINES:
+        parts.append(_short(diagnostics[_WITH_LINES:], options))
     parts.append(summary(diagnostics, options.checked, options.raw))
     return "\n".join(parts) + "\n"
 
@@ -44,8 +55,23 @@ def _several(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _finding(found: Diagnostic, options: Options) -> str:
-    blocks = _blocks(found, options)
+def _short(diagnostics: Sequence[Diagnostic], options: Options) -> str:
+    from npac.diagnostics.render import concise
+
+    number = paint(f"{len(diagnostics):,} more, one on each line:", "strong", options.color)
+    return f"{number}\n{concise.render(diagnostics, options)}"
+
+
+def _masks(options: Options) -> dict[str, Stretches]:
+    """Give what is hidden of each file, by its path."""
+    hidden: dict[str, list[tuple[int, int]]] = {}
+    for at in options.hidden:
+        hidden.setdefault(at.source.path, []).append((at.start, at.end))
+    return {path: Stretches(places) for path, places in hidden.items()}
+
+
+def _finding(found: Diagnostic, options: Options, masks: Mapping[str, Stretches]) -> str:
+    blocks = _blocks(found, options, masks)
     numbers = [row.number for _, rows in blocks for row in rows if row.number is not None]
     edge = len(str(max(numbers, default=1)))
     word, on = found.severity.word, options.color
@@ -74,7 +100,9 @@ def _remarks(found: Diagnostic) -> list[tuple[str, str]]:
     return [*remarks, ("more", f"npac explain {found.code.id}")]
 
 
-def _blocks(found: Diagnostic, options: Options) -> list[tuple[str, list[Row]]]:
+def _blocks(
+    found: Diagnostic, options: Options, masks: Mapping[str, Stretches]
+) -> list[tuple[str, list[Row]]]:
     """Give a place and its rows for each file that the finding touches, its own file first."""
     span = found.span
     grouped: dict[str, tuple[SourceFile, list[Label]]] = {
@@ -87,7 +115,7 @@ def _blocks(found: Diagnostic, options: Options) -> list[tuple[str, list[Row]]]:
     blocks = []
     for path, (source, labels) in grouped.items():
         line, column = source.position(min(labels[0].start, len(source.text)))
-        hidden = [(at.start, at.end) for at in options.hidden if at.source.path == path]
+        hidden = masks.get(path, _NONE)
         rows = excerpt(source, labels, width=options.width, hidden=hidden) if source.text else []
         blocks.append((f"{visible(path)}:{line}:{column}", rows))
     return blocks

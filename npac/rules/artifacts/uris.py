@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
-from npac.flow.graph import Kind
+from npac.flow.passes import reaching
 from npac.flow.steps import SymbolicArtifact
 from npac.flow.symbolic import hole_names, written
 from npac.ir.values import Hole, Value
+from npac.rules.tokens.resolved import is_resolved
 
 _SCHEMES = ("s3://", "file://")
 
@@ -20,19 +21,19 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     writers: dict[Value, list[tuple[str, SymbolicArtifact]]] = {}
     for name, step in flow.steps.by_state.items():
         for output in step.outputs:
+            if not is_resolved(flow, name, output.decl.uri) or not _in_store(output.uri):
+                continue  # that is an error of its own
             yield from _shape(name, output)
             writers.setdefault(output.uri, []).append((name, output))
+    meets = _Meetings(flow, writers)
     for items in writers.values():
-        yield from _same_uri(flow, items)
+        yield from _same_uri(flow, items, meets)
     yield from _labels(flow, writers)
 
 
 def _shape(name: str, output: SymbolicArtifact) -> Iterator[Diagnostic]:
     uri = output.uri
     at = output.decl.uri.node.span
-    begin = uri if isinstance(uri, str) else getattr(uri, "parts", ("",))[0]
-    if isinstance(begin, str) and not begin.startswith(_SCHEMES):
-        return  # that is an error of its own
     names: set[str] = set()
     hole_names(uri, names)
     if "run.id" not in names and not any(hole.startswith("state.") for hole in names):
@@ -47,6 +48,12 @@ def _shape(name: str, output: SymbolicArtifact) -> Iterator[Diagnostic]:
         yield finding("kind-undeclared", message, at, help_text)
 
 
+def _in_store(uri: Value) -> bool:
+    """Say whether a URI begins as one that npac can look at, or may do so."""
+    begin = uri if isinstance(uri, str) else getattr(uri, "parts", (None,))[0]
+    return not isinstance(begin, str) or begin.startswith(_SCHEMES)
+
+
 def _looks_like_folder(uri: Value) -> bool:
     """Say whether a URI ends in a written-out name without a suffix, and without a slash."""
     tail = uri if isinstance(uri, str) else getattr(uri, "parts", ("",))[-1]
@@ -56,84 +63,112 @@ def _looks_like_folder(uri: Value) -> bool:
     return last != "" and "." not in last
 
 
-def _same_uri(flow: Flow, items: list[tuple[str, SymbolicArtifact]]) -> Iterator[Diagnostic]:
+def _same_uri(
+    flow: Flow, items: list[tuple[str, SymbolicArtifact]], meets: _Meetings
+) -> Iterator[Diagnostic]:
     shown = f"{written(items[0][1].uri)!r:.160}"
-    for place, (other, item) in enumerate(items):
-        for first, earlier in items[:place]:
-            parent = flow.structure.parent.get(first)
-            if (
-                first != other
-                and parent is not None
-                and parent == flow.structure.parent.get(other)
-                and flow.spec.states[parent].parallel is not None
-            ):
+    beside: dict[str, list[tuple[str, SymbolicArtifact]]] = {}  # by group: the first two that differ
+    for other, item in items:
+        parent = flow.structure.parent.get(other)
+        if parent is None or flow.spec.states[parent].parallel is None:
+            continue
+        others = beside.setdefault(parent, [])
+        for first, earlier in others:
+            if first != other:
                 related = (Related(f"{first!r} writes it here", earlier.decl.uri.node.span),)
                 message = f"{first!r} and {other!r} run at one time and both write {shown}"
                 help_text = "give each member a URI of its own"
                 yield finding("racing-outputs", message, item.decl.uri.node.span, help_text, related=related)
                 break
-    yield from _rewritten(flow, items, shown)
+        if len(others) < 2 and all(first != other for first, _ in others):
+            others.append((other, item))
+    yield from _rewritten(flow, items, shown, meets)
 
 
-def _rewritten(flow: Flow, items: list[tuple[str, SymbolicArtifact]], shown: str) -> Iterator[Diagnostic]:
+def _rewritten(
+    flow: Flow, items: list[tuple[str, SymbolicArtifact]], shown: str, meets: _Meetings
+) -> Iterator[Diagnostic]:
     if flow.graph is None:
         return
-    for name, output in items:
-        if name in flow.structure.members:
-            continue
+    leaves = [(name, item) for name, item in items if name not in flow.structure.members]
+    for name, output in leaves:
         names: set[str] = set()
         hole_names(output.uri, names)
-        around = [*flow.structure.enclosing_loops(flow.spec, name)]
-        if flow.spec.states[name].loop is not None:
-            around.append(name)
-        loops = [loop for loop in around if f"loop.{loop}" not in names]
-        if loops and not any(hole.startswith("state.") for hole in names):
-            message = f"every iteration of {loops[-1]!r} writes {shown} anew"
-            help_text = f"put {{{{loop.{loops[-1]}}}}} into the URI to keep each iteration's"
+        loop = (
+            name if flow.spec.states[name].loop is not None else flow.structure.loop_around(flow.spec, name)
+        )
+        while loop is not None and f"loop.{loop}" in names:
+            loop = flow.structure.loop_around(flow.spec, loop)
+        if loop is not None and not any(hole.startswith("state.") for hole in names):
+            message = f"every iteration of {loop!r} writes {shown} anew"
+            help_text = f"put {{{{loop.{loop}}}}} into the URI to keep each iteration's"
             yield finding("rewritten-output", message, output.decl.uri.node.span, help_text)
-    leaves = [(name, item) for name, item in items if name not in flow.structure.members]
-    for place, (other, item) in enumerate(leaves[1:], 1):
-        for first, earlier in leaves[:place]:
-            if first != other and _one_path(flow, first, other):
-                related = (Related(f"{first!r} writes it here", earlier.decl.uri.node.span),)
-                message = f"{other!r} writes {shown}, which {first!r} wrote before on some path"
-                yield finding(
-                    "rewritten-output", message, item.decl.uri.node.span, "use another URI", related=related
-                )
-                break
+    for at, earlier in enumerate(meets.earlier(leaves)):
+        if earlier is not None:
+            (first, before), (other, item) = earlier, leaves[at]
+            related = (Related(f"{first!r} writes it here", before.decl.uri.node.span),)
+            message = f"{other!r} writes {shown}, which {first!r} wrote before on some path"
+            yield finding(
+                "rewritten-output", message, item.decl.uri.node.span, "use another URI", related=related
+            )
 
 
-def _one_path(flow: Flow, first: str, other: str) -> bool:
-    """Say whether some path runs both states, in either order."""
-    assert flow.graph is not None
-    a, b = flow.graph.work.get(first), flow.graph.work.get(other)
-    if a is None or b is None or a == b or not flow.reached(a) or not flow.reached(b):
-        return False
-    return _leads(flow, a, b) or _leads(flow, b, a)
+class _Meetings:
+    """Which writers of one URI some path runs both, in either order: worked out for all URIs at once."""
 
+    def __init__(self, flow: Flow, writers: Mapping[Value, list[tuple[str, SymbolicArtifact]]]) -> None:
+        self._work: dict[str, int] = {}
+        self._bit: dict[int, int] = {}
+        self._meets: dict[int, int] = {}
+        graph = flow.graph
+        if graph is None:
+            return
+        for name in flow.steps.by_state:
+            at = graph.work.get(name)
+            if at is not None and name not in flow.structure.members and flow.reached(at):
+                self._work[name] = at
+        several: set[int] = set()
+        for items in writers.values():
+            points = {self._work[name] for name, _ in items if name in self._work} if len(items) > 1 else ()
+            if len(points) > 1:
+                several.update(points)
+        if several:
+            # in the order of the states, so that the lowest bit is the first writer
+            marks = list(dict.fromkeys(at for at in self._work.values() if at in several))
+            self._bit = {at: bit for bit, at in enumerate(marks)}
+            self._meets = reaching(graph, flow.order, marks)
 
-def _leads(flow: Flow, start: int, target: int) -> bool:
-    assert flow.graph is not None
-    seen = {start}
-    stack = [start]
-    while stack:
-        for follow in flow.graph.points[stack.pop()].successors:
-            if follow == target:
-                return True
-            if follow not in seen and flow.graph.points[follow].kind is not Kind.END:
-                seen.add(follow)
-                stack.append(follow)
-    return False
+    def earlier(
+        self, leaves: list[tuple[str, SymbolicArtifact]]
+    ) -> Iterator[tuple[str, SymbolicArtifact] | None]:
+        """Give for each of the writers of one URI the first before it that a path runs too, if any."""
+        first: dict[int, int] = {}
+        seen = 0
+        for place, (name, _) in enumerate(leaves):
+            bit = self._bit.get(self._work.get(name, -1))
+            if bit is None:
+                yield None
+                continue
+            met = seen & self._meets[self._work[name]] & ~(1 << bit)
+            yield leaves[first[(met & -met).bit_length() - 1]] if met else None
+            if bit not in first:
+                first[bit] = place
+                seen |= 1 << bit
 
 
 def _labels(flow: Flow, writers: dict[Value, list[tuple[str, SymbolicArtifact]]]) -> Iterator[Diagnostic]:
+    known: dict[Value, _Producers] = {}
     for name, step in flow.steps.by_state.items():
         for item in step.inputs:
-            producers = [entry for entry in _producers(flow, item.uri, writers) if entry[0] != name]
-            labels = {entry[1].schema for entry in producers}
-            if not producers or item.schema in labels or "" in labels:
+            if not is_resolved(flow, name, item.decl.uri):
                 continue
-            producer, made = producers[0]
+            makers = known.get(item.uri)
+            if makers is None:
+                makers = known[item.uri] = _Producers(_producers(flow, item.uri, writers))
+            other = makers.other_than(name)
+            if other is None or makers.gives(item.schema, name) or makers.gives("", name):
+                continue
+            producer, made = other
             at = made.decl.schema.span if made.decl.schema is not None else made.decl.span
             related = (Related(f"{producer!r} writes it as {made.schema}", at),)
             what = f"as {item.schema!r:.80}" if item.schema else "without a label"
@@ -141,6 +176,27 @@ def _labels(flow: Flow, writers: dict[Value, list[tuple[str, SymbolicArtifact]]]
             here = item.decl.schema.span if item.decl.schema is not None else item.decl.uri.node.span
             help_text = f"give both the same schema label: {made.schema:.80}"
             yield finding("label-mismatch", message, here, help_text, related=related)
+
+
+class _Producers:
+    """The outputs at one URI, asked for what others than one state write."""
+
+    __slots__ = ("_by_label", "_firsts")
+
+    def __init__(self, entries: list[tuple[str, SymbolicArtifact]]) -> None:
+        firsts: dict[str, tuple[str, SymbolicArtifact]] = {}
+        self._by_label: dict[str, set[str]] = {}
+        for entry in entries:
+            firsts.setdefault(entry[0], entry)
+            self._by_label.setdefault(entry[1].schema, set()).add(entry[0])
+        self._firsts = list(firsts.values())[:2]
+
+    def other_than(self, name: str) -> tuple[str, SymbolicArtifact] | None:
+        return next((entry for entry in self._firsts if entry[0] != name), None)
+
+    def gives(self, label: str, other_than: str) -> bool:
+        names = self._by_label.get(label, ())
+        return len(names) > 1 or (len(names) == 1 and other_than not in names)
 
 
 def _producers(

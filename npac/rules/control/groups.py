@@ -16,6 +16,7 @@ from npac.text.yaml_nodes import Scalar
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report self-containing groups, repeated members, and members that may not be ones."""
     first: dict[str, tuple[str, Scalar]] = {}
+    rings = {name for cycle in flow.structure.cycles for name in cycle}
     for name, state in flow.spec.states.items():
         if not state.is_group:
             continue
@@ -34,7 +35,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         if state.parallel is not None:
             yield from _parallel(flow, state)
         elif state.sequence is not None:
-            yield from _sequence(flow, state)
+            yield from _sequence(flow, state, rings)
     for cycle in flow.structure.cycles:
         chain = " -> ".join((*cycle, cycle[0]))
         state = flow.spec.states[cycle[0]]
@@ -60,10 +61,10 @@ def _terminal(state: State) -> Iterator[Diagnostic]:
             )
 
 
-def _sequence(flow: Flow, group: State) -> Iterator[Diagnostic]:
+def _sequence(flow: Flow, group: State, rings: set[str]) -> Iterator[Diagnostic]:
     for member in group.members:
         child = flow.spec.states.get(member.value)
-        if child is None or any(member.value in cycle for cycle in flow.structure.cycles):
+        if child is None or member.value in rings:
             continue
         related = (Related(f"{member.value!r} is a member of {group.name.value!r}", member.span),)
         if child.next is not None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
-from npac.flow.passes import path_avoiding
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -30,8 +29,8 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             done = flow.graph.done[need.value]
             if flow.dominators.dominates(done, at) and not _same_group(flow, name, need.value):
                 continue
-            path = path_avoiding(flow.graph, at, done)
-            way = f": {' -> '.join(_short(path))}" if path and len(path) > 1 else ""
+            path = flow.ways.around(at, (done,))
+            way = f": {' -> '.join(path)}" if path and len(path) > 1 else ""
             message = f"{name!r} needs {need.value!r}, which has not run on every path to it{way}"
             help_text = "needs orders nothing: let a next or a sequence put it first, or remove it"
             yield finding("needs-not-run", message, need.span, help_text)
@@ -44,11 +43,6 @@ def _same_group(flow: Flow, name: str, need: str) -> bool:
         and flow.structure.parent.get(need) == parent
         and flow.spec.states[parent].parallel is not None
     )
-
-
-def _short(path: list[str] | None) -> list[str]:
-    path = path or []
-    return path if len(path) <= 8 else [*path[:3], "...", *path[-4:]]
 
 
 def _cycle(flow: Flow) -> list[str] | None:

@@ -75,11 +75,7 @@ def _named(flow: Flow, initial: str) -> set[str]:
         if name not in flow.structure.parent:
             exits = (state.next, *(item.goto for item in state.transitions))
             # a member that is named from outside is an error of its own, and stands for its group
-            targets += [
-                (*flow.structure.ancestors(target.value), target.value)[0]
-                for target in exits
-                if target is not None
-            ]
+            targets += [flow.structure.outermost(target.value) for target in exits if target is not None]
         for target in targets:
             if target in flow.spec.states and target not in found:
                 found.add(target)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
-from npac.syntax.nearest import nearest
 from npac.text.yaml_nodes import Scalar
 
 
@@ -40,8 +40,8 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
 def _known(flow: Flow, target: Scalar, key: str) -> Iterator[Diagnostic]:
     if target.value in flow.spec.states:
         return
-    near = nearest(target.value, flow.spec.states)
-    help_text = f"did you mean {near[0]!r}?" if near else "states: " + ", ".join(list(flow.spec.states)[:12])
+    near = flow.steps.evaluator.states.nearest(target.value)
+    help_text = f"did you mean {near[0]!r}?" if near else "states: " + ", ".join(islice(flow.spec.states, 12))
     message = f"{key} names the state {target.value!r:.120}, which does not exist"
     yield finding("unknown-state", message, target.span, help_text)
 
@@ -50,9 +50,12 @@ def _outside(flow: Flow, target: Scalar, key: str) -> Iterator[Diagnostic]:
     parent = flow.structure.parent.get(target.value)
     if parent is None:
         return
-    outermost = flow.structure.ancestors(target.value)[:1] or (parent,)
     related = (Related(f"{target.value!r} is a member of {parent!r}", flow.spec.states[parent].name.span),)
     message = f"{key} names {target.value!r}, which is a member of the group {parent!r}"
     yield finding(
-        "member-as-target", message, target.span, f"name the group: {outermost[0]}", related=related
+        "member-as-target",
+        message,
+        target.span,
+        f"name the group: {flow.structure.outermost(parent)}",
+        related=related,
     )

@@ -10,7 +10,6 @@ from npac.flow.flow import Flow
 from npac.flow.structure import condition_holds
 from npac.syntax.ast import State, Transition
 from npac.syntax.conditions import Condition, parse_condition
-from npac.syntax.nearest import nearest
 from npac.text.yaml_nodes import Scalar
 
 _LOOKS_FALSE = frozenset(("false", "no", "n", "0", "off", "null", "none"))
@@ -50,7 +49,7 @@ def _condition(flow: Flow, transition: Transition, scalar: Scalar) -> Iterator[D
     entry = flow.config.entries.get(parsed.key)
     span = scalar.inner(parsed.start, parsed.end)
     if entry is None:
-        near = nearest(parsed.key, flow.config.entries)
+        near = flow.config.names.nearest(parsed.key)
         help_text = f"did you mean {near[0]!r}?" if near else "declare it in config"
         yield finding("unknown-config-key", f"there is no config key {parsed.key!r}", span, help_text)
         return
@@ -71,9 +70,7 @@ def _condition(flow: Flow, transition: Transition, scalar: Scalar) -> Iterator[D
 
 def _child(flow: Flow, state: State, parent: str) -> Iterator[Diagnostic]:
     name = state.name.value
-    loop: str | None = parent
-    while loop is not None and flow.spec.states[loop].loop is None:
-        loop = flow.structure.parent.get(loop)
+    loop = flow.structure.loop_around(flow.spec, name)
     related = (Related(f"{name!r} is a member of {parent!r}", flow.spec.states[parent].name.span),)
     if loop is None:
         message = f"{name!r} is a sequence's child, and outside a loop a child's transitions mean nothing"
@@ -89,11 +86,11 @@ def _body_goto(flow: Flow, transition: Transition, loop: str, leaves_to: str | N
     goto = transition.goto
     if goto is None or goto.value not in flow.spec.states or goto.value in (loop, leaves_to):
         return
-    if loop in flow.structure.ancestors(goto.value):
+    if flow.structure.encloses(loop, goto.value):
         return
     loop_state = flow.spec.states[loop]
     outer = flow.structure.parent.get(loop)
-    if leaves_to is None and outer is not None and _follows(flow, loop, goto.value):
+    if leaves_to is None and outer is not None and goto.value == flow.structure.after(loop):
         return
     severity = Severity.ERROR if flow.spec.runtime_mode else None
     related = (Related(f"the loop {loop!r}", loop_state.name.span),)
@@ -103,11 +100,3 @@ def _body_goto(flow: Flow, transition: Transition, loop: str, leaves_to: str | N
     yield finding(
         "transition-never-routes", message, goto.span, help_text, related=related, severity=severity
     )
-
-
-def _follows(flow: Flow, loop: str, name: str) -> bool:
-    """Say whether ``name`` is what comes right after a loop that is itself a sequence's child."""
-    parent = flow.structure.parent[loop]
-    members = flow.structure.members[parent]
-    place = members.index(loop)
-    return place + 1 < len(members) and members[place + 1] == name

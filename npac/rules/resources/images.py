@@ -10,12 +10,14 @@ from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
 from npac.flow.steps import SymbolicStep
 from npac.flow.symbolic import hole_names
-from npac.ir.values import has_hole
+from npac.ir.values import Value, has_hole
+from npac.rules.tokens.resolved import is_resolved
 from npac.syntax.images import ImageProblem, ToolImage, immutable_problem, parse_image
 from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar, Seq
 
 _SHA = r"[0-9a-fA-F]{40}\Z"
+_SHA_LENGTH = 40
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z"
 
 
@@ -45,18 +47,20 @@ def _images(flow: Flow) -> Iterator[Diagnostic]:
         if value == "" or (node.start, value) in seen:
             continue
         seen.add((node.start, value))
-        parsed = parse_image(value)
-        if isinstance(parsed, ImageProblem):
-            given = "" if value == node.value else f" ({value!r:.120})"
-            yield finding(
-                "bad-image", f"the image{given} cannot be read: {parsed.message}", node.span, parsed.help
-            )
-        elif isinstance(parsed, ToolImage) and parsed.name not in flow.catalog.images:
-            near = flow.catalog.images_nearest(parsed.name)
-            help_text = "did you mean " + " or ".join(near) + "?" if near else "name an image of the catalog"
-            yield finding(
-                "unknown-tool-image", f"the catalog has no image {parsed.name!r}", node.span, help_text
-            )
+        yield from check_image(flow, node, value)
+
+
+def check_image(flow: Flow, node: Scalar, value: str) -> Iterator[Diagnostic]:
+    """Report an image that cannot be read or that the catalog lacks; ``node`` is where it stands."""
+    parsed = parse_image(value)
+    if isinstance(parsed, ImageProblem):
+        given = "" if value == node.value else f" ({value!r:.120})"
+        message = f"the image{given} cannot be read: {parsed.message}"
+        yield finding("bad-image", message, node.span, parsed.help)
+    elif isinstance(parsed, ToolImage) and parsed.name not in flow.catalog.images:
+        near = flow.catalog.images_nearest(parsed.name)
+        help_text = "did you mean " + " or ".join(near) + "?" if near else "name an image of the catalog"
+        yield finding("unknown-tool-image", f"the catalog has no image {parsed.name!r}", node.span, help_text)
 
 
 def _image_node(flow: Flow, step: SymbolicStep) -> Scalar | None:
@@ -113,26 +117,50 @@ def _baked(flow: Flow) -> Iterator[Diagnostic]:
         message = "source_overlay puts submitted source over the image, and require_baked_npa forbids that"
         at = config.entries["source_overlay"].node.span
         yield finding("overlay-with-baked", message, at, "switch one of the two off")
-    sha = config.text("source_sha")
-    if sha and not re.match(_SHA, sha):
-        message = f"source_sha must be 40 hex digits, and this has {len(sha)} characters"
-        help_text = "give --var source_sha=<the commit's 40 hex digits>"
-        yield finding("bad-source-sha", message, config.entries["source_sha"].node.span, help_text)
-    module = config.text("baked_npa_import")
-    if module and not re.match(_MODULE, module):
-        message = f"baked_npa_import must be a dotted Python module name, and {module!r:.80} is none"
-        yield finding(
-            "bad-import-module", message, config.entries["baked_npa_import"].node.span, "write package.module"
-        )
+    for key, rule in (("source_sha", _source_sha), ("baked_npa_import", _module)):
+        entry = config.entries.get(key)
+        if entry is not None and isinstance(entry.node, Scalar):
+            yield from rule(config.values.get(key), entry.node.span)
+        for state in flow.spec.states.values():
+            param = state.params.get(key)
+            if param is not None and is_resolved(flow, state.name.value, param.text):
+                value = flow.steps.by_state[state.name.value].params[key]
+                yield from rule(value, param.text.node.span)
     if not baked:
         return
-    if not sha:
-        entry = config.entries.get("source_sha")
+    entry = config.entries.get("source_sha")
+    given = entry is not None and not isinstance(entry.node, Scalar)  # of the wrong type, which is said
+    if not given and config.values.get("source_sha", "") == "" and not _all_give(flow, "source_sha"):
         at = entry.node.span if entry is not None else config.entries["require_baked_npa"].key.span
         message = "require_baked_npa needs source_sha, an operator input that is empty"
         help_text = "give --var source_sha=<the commit's 40 hex digits>"
         yield finding("operator-input-empty", message, at, help_text)
     yield from baked_images(flow)
+
+
+def _all_give(flow: Flow, key: str) -> bool:
+    """Say whether every state that works sets a key by its params, and not to nothing."""
+    steps = [step for step in flow.steps.by_state.values() if step.state.works]
+    return bool(steps) and all(step.params.get(key, "") != "" for step in steps)
+
+
+def _source_sha(value: Value | None, at: Span) -> Iterator[Diagnostic]:
+    if isinstance(value, str) and value and not re.match(_SHA, value):
+        message = f"source_sha must be 40 hex digits, and this has {len(value)} characters"
+        if len(value) == _SHA_LENGTH:
+            message = "source_sha must be 40 hex digits, and some of these are none"
+        help_text = "give --var source_sha=<the commit's 40 hex digits>"
+        yield finding("bad-source-sha", message, at, help_text)
+
+
+def _module(value: Value | None, at: Span) -> Iterator[Diagnostic]:
+    if isinstance(value, str):
+        if value and not re.match(_MODULE, value):
+            message = f"baked_npa_import must be a dotted Python module name, and {value!r:.80} is none"
+            yield finding("bad-import-module", message, at, "write package.module")
+    elif value is not None:
+        message = "baked_npa_import would depend on the run, and a program's structure cannot"
+        yield finding("late-structure", message, at, "write the module's name out")
 
 
 def baked_images(flow: Flow) -> Iterator[Diagnostic]:

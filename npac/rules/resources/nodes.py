@@ -8,7 +8,8 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
 from npac.flow.steps import SymbolicStep
-from npac.ir.values import Value, has_hole
+from npac.ir.values import Apply, Concat, Hole, Value, has_hole
+from npac.syntax.language import MAX_NODES
 from npac.text.source import Span
 
 
@@ -18,10 +19,14 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         if not step.state.works:
             continue
         given = step.profile.get("num_nodes")
-        text = str(given) if isinstance(given, (int, str)) and not isinstance(given, bool) else ""
+        text = ""
+        if isinstance(given, (Hole, Concat, Apply)):
+            text = flow.late.text(given)  # as many as the last iteration asks for
+        elif isinstance(given, (int, str)) and not isinstance(given, bool):
+            text = str(given)
         nodes = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 1
-        if nodes <= 1:
-            continue
+        if not 1 < nodes <= MAX_NODES:
+            continue  # too many is an error of its own
         profile = flow.spec.profiles[step.profile_name]
         node = profile.node.get("num_nodes")
         related = (Related("the profile asks for several nodes here", node.span),) if node is not None else ()

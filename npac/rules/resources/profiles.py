@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import TypeAlias
 
 from npac.diagnostics.codes import finding
@@ -14,10 +16,11 @@ from npac.flow.flow import Flow
 from npac.flow.steps import SymbolicStep, plain_value
 from npac.flow.symbolic import hole_names
 from npac.ir.values import Value, show
+from npac.rules.tokens.resolved import is_scalar_resolved
 from npac.syntax.ast import Profile
 from npac.syntax.grammars import Problem
 from npac.syntax.language import KUBERNETES, PROFILE
-from npac.syntax.nearest import nearest
+from npac.syntax.nearest import Names, nearest
 from npac.syntax.quantities import (
     parse_accelerator,
     parse_cpus,
@@ -25,7 +28,6 @@ from npac.syntax.quantities import (
     parse_memory,
     parse_num_nodes,
 )
-from npac.syntax.templates import parse_template
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
 _Tree: TypeAlias = "None | bool | int | float | Value | list[_Tree] | dict[str, _Tree]"
@@ -49,21 +51,32 @@ def known_clouds() -> tuple[str, ...]:
         return tuple(stream.read().split())
 
 
+@lru_cache(maxsize=1)
+def _cloud_names() -> Names:
+    return Names(known_clouds(), work=sys.maxsize)  # there are few, and no spec adds to them
+
+
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report profiles that do not exist, unknown keys, bad quantities, unknown clouds, shell variables."""
+    profiles = Names(flow.spec.profiles)
     for name, state in flow.spec.states.items():
         if state.resources is None or not state.works:
             continue
         asked = state.resources.value
         if asked != "default" and asked not in flow.spec.profiles:
-            near = nearest(asked, flow.spec.profiles)
-            known = ", ".join(flow.spec.profiles) or "none"
+            near = profiles.nearest(asked)
+            known = ", ".join(islice(flow.spec.profiles, 12)) or "none"
             help_text = f"did you mean {near[0]!r}?" if near else f"profiles of this spec: {known}"
             message = f"{name!r} names the resource profile {asked!r:.120}, which does not exist"
             yield finding("unknown-profile", message, state.resources.span, help_text)
+    users: dict[str, dict[int, SymbolicStep]] = {}  # of states that share a filled-in profile, the first
+    for step in flow.steps.by_state.values():
+        if step.state.works:
+            users.setdefault(step.profile_name, {}).setdefault(id(step.profile), step)
+    keys = Names(PROFILE.names)
     for profile in flow.spec.profiles.values():
-        yield from _keys(profile)
-        yield from _values(flow, profile)
+        yield from _keys(profile, keys)
+        yield from _values(flow, profile, users.get(profile.name.value, {}).values())
     for step in flow.steps.by_state.values():
         for artifact in (*step.inputs, *step.outputs):
             yield from _shell_variable(artifact.decl.uri.node, artifact.uri)
@@ -71,13 +84,13 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             yield from _shell_variable(step.state.trigger.uri.node, step.trigger.uri)
 
 
-def _keys(profile: Profile) -> Iterator[Diagnostic]:
+def _keys(profile: Profile, names: Names) -> Iterator[Diagnostic]:
     name = profile.name.value
     for text, (key, value) in profile.node.entries.items():
         if text.startswith("x-"):
             continue
         if text not in PROFILE.keys:
-            near = nearest(text, PROFILE.names)
+            near = names.nearest(text)
             help_text = (
                 f"did you mean {near[0]!r}?" if near else "known keys: " + ", ".join(sorted(PROFILE.names))
             )
@@ -149,37 +162,26 @@ def _accelerators(node: Node) -> Iterator[Diagnostic]:
             yield _wrong(value, f"the count of {text!r:.80}", "a whole number")
 
 
-def _values(flow: Flow, profile: Profile) -> Iterator[Diagnostic]:
+def _values(flow: Flow, profile: Profile, users: Collection[SymbolicStep]) -> Iterator[Diagnostic]:
     """Check the values with what each state that uses the profile puts into them."""
-    users = [
-        step
-        for step in flow.steps.by_state.values()
-        if step.profile_name == profile.name.value and step.state.works
-    ]
     seen: set[tuple[int, Value]] = set()
     if not users:
-        for key, scalar, _ in _pairs(profile.node, None):
+        for key, scalar, _ in scalars(profile.node, None):
             if "{{" not in scalar.value:
-                yield from _value(key, scalar, scalar.value)
+                yield from check_value(key, scalar, scalar.value)
     for step in users:
-        for key, scalar, given in _pairs(profile.node, dict(step.profile)):
+        for key, scalar, given in scalars(profile.node, dict(step.profile)):
             # a number or a boolean is looked at as it is written
             value = scalar.value if given is None or isinstance(given, (bool, int, float)) else given
-            if (scalar.start, value) in seen or _has_unknown(flow, step, scalar):
+            if (scalar.start, value) in seen:
+                continue
+            if not is_scalar_resolved(flow, step.state.name.value, scalar):
                 continue
             seen.add((scalar.start, value))
-            yield from _value(key, scalar, value)
+            yield from check_value(key, scalar, value)
 
 
-def _has_unknown(flow: Flow, step: SymbolicStep, scalar: Scalar) -> bool:
-    """Say whether a text names config that could not be resolved, which is reported by itself."""
-    if "{{" not in scalar.value:
-        return False
-    keys = [token.path for token in parse_template(scalar.value).tokens if token.scope == "config"]
-    return any(key not in step.params and key not in flow.config.values for key in keys)
-
-
-def _pairs(
+def scalars(
     node: Node, tree: _Tree
 ) -> Iterator[tuple[tuple[str, ...], Scalar, Value | bool | int | float | None]]:
     """Give the scalars of a profile that are no command, with their keys and their values in ``tree``."""
@@ -188,6 +190,8 @@ def _pairs(
         key, node, tree = stack.pop()
         if isinstance(node, Scalar):
             yield key, node, None if isinstance(tree, (dict, list)) else tree
+        elif not _nests(key):
+            continue  # a value of the wrong type, which is reported by itself
         elif isinstance(node, Seq):
             values = tree if isinstance(tree, list) else [None] * len(node.items)
             stack.extend((key, *pair) for pair in zip(node.items, values, strict=True))
@@ -200,7 +204,13 @@ def _pairs(
             )
 
 
-def _value(key: tuple[str, ...], node: Scalar, value: Value) -> Iterator[Diagnostic]:
+def _nests(key: tuple[str, ...]) -> bool:
+    """Say whether what stands at a key of a profile may be a mapping or a list."""
+    return key in ((), ("kubernetes",), ("accelerators",)) or "deployIfAbsent" in key or "pod_config" in key
+
+
+def check_value(key: tuple[str, ...], node: Scalar, value: Value) -> Iterator[Diagnostic]:
+    """Check what tokens make of the value at a key of a profile; ``node`` is where it stands."""
     yield from _shell_variable(node, value)
     name = ".".join(key)
     if not isinstance(value, str):
@@ -245,7 +255,7 @@ def _cloud(node: Scalar, text: str) -> Iterator[Diagnostic]:
     clouds = known_clouds()
     if text in clouds:
         return
-    near = nearest(text, clouds, 1)
+    near = _cloud_names().nearest(text, 1)
     if near:
         message = f"there is no cloud {text!r:.80}"
         yield finding(

@@ -14,11 +14,18 @@ from npac.flow.flow import Flow
 from npac.syntax.spec_parser import SECRET_HELP
 from npac.syntax.templates import parse_template
 from npac.text.source import SourceFile
+from npac.text.stretches import Stretches
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
-_NAMES = ("secret", "token", "password", "passwd", "api_key", "apikey", "access_key", "private_key")
+_NAMES = (
+    "secret", "token", "password", "passwd", "passphrase", "api_key", "apikey", "access_key", "secret_key",
+    "private_key",
+)  # fmt: skip
+_HUMP = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+"""Where a word of a camelCase name begins."""
 _NAME_ENDS = tuple(f"_{name}" for name in _NAMES)
-_HARMLESS_ENDS = ("_env", "_name", "_file", "_uri", "_url", "_path")
+_LAST = ("secret", "token", "password", "passwd", "passphrase", "key")
+"""What the names end in, whatever stands between their words."""
 _NUMBER = r"[-+]?[0-9][0-9_.eE+-]*\Z"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*://"
 _CLASSES = ("[a-z]", "[A-Z]", "[0-9]", r"[^A-Za-z0-9\s]")
@@ -38,18 +45,18 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report values that have a credential's form, and those whose key says that they are one."""
     values = list(_values(flow))
     formed: set[tuple[str, int]] = set()
-    texts: dict[SourceFile, list[tuple[int, int]]] = {}
+    texts: dict[SourceFile, Stretches] = {}
     for value in values:
         scalar = value.scalar
         known = texts.get(scalar.source)
         if known is None:
-            known = [(item.start, item.end) for item in credentials(scalar.source.text)]
+            known = Stretches((item.start, item.end) for item in credentials(scalar.source.text))
             texts[scalar.source] = known
         for item in credentials(scalar.value):
             formed.add((scalar.source.path, scalar.start))
             span = scalar.inner(item.start, item.end)
             # what stands in the text as it is was reported when the text was read
-            if not any(start < span.end and span.start < end for start, end in known):
+            if not known.meets(span.start, span.end):
                 message = f"this looks like {item.what}, in plain text"
                 yield finding("secret-in-plain-text", message, span, SECRET_HELP)
     references = _reference_keys(flow)
@@ -69,9 +76,12 @@ def _marked(source: SourceFile) -> bool:
 
 @lru_cache(maxsize=1024)
 def _telling(key: str) -> bool:
-    """Say whether a key's name says that its value is a credential."""
-    name = key.rpartition(".")[2].lower().replace("-", "_")
-    return (name in _NAMES or name.endswith(_NAME_ENDS)) and not name.endswith(_HARMLESS_ENDS)
+    """Say whether a key's name says that its value is a credential: by its last word, in any spelling."""
+    name = key.rpartition(".")[2]
+    if not name.lower().endswith(_LAST):
+        return False
+    name = re.sub(_HUMP, "_", name).lower().replace("-", "_")
+    return name in _NAMES or name.endswith(_NAME_ENDS)
 
 
 def _values(flow: Flow) -> Iterator[_Value]:

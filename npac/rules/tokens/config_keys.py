@@ -10,7 +10,8 @@ from npac.diagnostics.diagnostic import Diagnostic, Edit, Fix
 from npac.flow.config import KNOWN_KEYS, SWITCHES, bad_switch
 from npac.flow.flow import Flow
 from npac.flow.symbolic import written
-from npac.text.yaml_nodes import Map, Scalar
+from npac.syntax.reader import shown
+from npac.text.yaml_nodes import Map, Node, Scalar
 
 _YAML11_WORDS = frozenset(["yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
 _OCTAL = r"[-+]?0[0-7_]*[0-7]\Z"
@@ -19,6 +20,7 @@ _BASED = r"[-+]?0(?:x_*[0-9a-fA-F][0-9a-fA-F_]*|b_*[01][01_]*)\Z"
 _DECIMAL = r"[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?\Z"
 _EXPONENT = r"[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+\Z"
 _LONGEST_NUMBER = 64
+_DATE = r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}\Z|[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2})"
 _GROUPED = r"[-+]?[0-9]+(?:_[0-9_]*)+\Z"
 
 
@@ -26,14 +28,26 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report unread keys, unreadable switches, and values that YAML 1.1 readers would retype."""
     yield from _unread(flow)
     yield from _own_keys(flow)
-    for entry in flow.spec.config.values():
-        node = entry.node
-        if isinstance(node, Scalar) and node.style == "" and not node.aliased:
-            becomes = _retyped(node.value)
-            if becomes is not None:
-                fix = Fix("quote it", (Edit(node.span, f'"{node.value}"'),))
-                message = f"{node.value} is kept as written here, but other YAML readers make {becomes} of it"
-                yield finding("retyped-scalar", message, node.span, f'quote it: "{node.value}"', fix=fix)
+    for node in _substituted(flow):
+        becomes = _retyped(node.value)
+        if becomes is not None:
+            fix = Fix("quote it", (Edit(node.span, f'"{node.value}"'),))
+            message = f"{node.value} is kept as written here, but other YAML readers make {becomes} of it"
+            yield finding("retyped-scalar", message, node.span, f'quote it: "{node.value}"', fix=fix)
+
+
+def _substituted(flow: Flow) -> Iterator[Scalar]:
+    """Give the plain scalars whose text is put into others: of config, run and params, and words of argv."""
+    nodes: list[Node] = [entry.node for entry in flow.spec.config.values()]
+    nodes.extend(value for _, value in flow.spec.run.values())
+    for state in flow.spec.states.values():
+        nodes.extend(param.text.node for param in state.params.values())
+        nodes.extend(word.node for word in state.argv or ())
+    seen: set[int] = set()
+    for node in nodes:
+        if isinstance(node, Scalar) and node.style == "" and not node.aliased and node.start not in seen:
+            seen.add(node.start)
+            yield node
 
 
 def _own_keys(flow: Flow) -> Iterator[Diagnostic]:
@@ -44,8 +58,9 @@ def _own_keys(flow: Flow) -> Iterator[Diagnostic]:
             continue
         node, value = entry.node, flow.config.values.get(key)
         if not isinstance(node, Scalar):
-            message = f"npac reads the config key {key} as text, and this is a {node.kind}"
-            yield finding("wrong-type", message, node.span, "write text")
+            wanted = "true or false" if key in SWITCHES else "text"
+            message = f"npac reads the config key {key} as {wanted}, and this is {shown(node)}"
+            yield finding("wrong-type", message, node.span, f"write {wanted}")
         elif key in SWITCHES and value is not None and (not isinstance(value, str) or bad_switch(value)):
             message = f"the switch {key} is {written(value)!r:.80}"
             yield finding("bad-switch", message, node.span, "write true or false (1/0, yes/no, on/off)")
@@ -93,6 +108,8 @@ def _retyped(text: str) -> str | None:
         return f"the number {int(digits)}"
     if re.match(_SEXAGESIMAL, text):
         return "a number to base 60"
+    if re.match(_DATE, text):
+        return "a date"
     if re.match(_EXPONENT, text):
         return f"the number {float(digits)!r}"
     if re.match(_DECIMAL, text) and text.strip("+-.") and repr(float(text.replace("_", ""))) != text:

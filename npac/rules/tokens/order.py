@@ -8,7 +8,6 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
 from npac.flow.graph import FlowGraph, Kind
-from npac.flow.passes import path_avoiding
 from npac.flow.symbolic import FlowUse
 
 
@@ -32,7 +31,7 @@ def _use(flow: Flow, use: FlowUse) -> Iterator[Diagnostic]:
         begin = flow.graph.loop_begin.get(use.name)
         if begin is not None and flow.dominators.dominates(begin, reader):
             return
-        path = path_avoiding(flow.graph, reader, begin) if begin is not None else None
+        path = flow.ways.around(reader, (begin,)) if begin is not None else None
         yield _early(flow, "loop-not-run", f"the loop {use.name!r} has not begun", use, path, related)
         return
     parent = flow.structure.parent.get(use.reader)
@@ -45,7 +44,7 @@ def _use(flow: Flow, use: FlowUse) -> Iterator[Diagnostic]:
     done = flow.graph.done[use.name]
     if done != reader and flow.dominators.dominates(done, reader):
         return
-    path = path_avoiding(flow.graph, reader, done)
+    path = flow.ways.around(reader, (done,))
     yield _early(flow, "state-not-run", f"the state {use.name!r} has not run", use, path, related)
 
 
@@ -60,8 +59,6 @@ def _opening(graph: FlowGraph, group: str) -> int:
 def _early(
     flow: Flow, code: str, what: str, use: FlowUse, path: list[str] | None, related: tuple[Related, ...]
 ) -> Diagnostic:
-    if path and len(path) > 8:
-        path = [*path[:3], "...", *path[-4:]]
     way = " -> ".join(path) if path else use.reader
     message = f"{what} on every path to {use.reader!r}"
     return finding(code, message, use.span, f"on this path it has not: {way}", related=related)

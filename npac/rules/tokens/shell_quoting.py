@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Sequence
 from enum import Enum
+from typing import NamedTuple
 
 _HEREDOC = re.compile(r"<<-?[ \t]*(\\|['\"]?)([A-Za-z_][A-Za-z0-9_]*)['\"]?")
+_MARK = re.compile(r"""["'`$\\(){}#<\n]""")
 _BEFORE_COMMENT = frozenset(" \t\n;&|(")
 
 
@@ -36,56 +39,86 @@ def quotings(text: str, tokens: Sequence[tuple[int, int]]) -> list[Quoting]:
     return [scanner.found.get(start, Quoting.NONE) for start, _ in tokens]
 
 
+class _Open(NamedTuple):
+    """Something that is open, and what follows from it and from what is open around it.
+
+    ``quote`` and ``tick`` are the places, in the list of what is open, of the innermost ``"`` of this
+    command and of the innermost backtick of all; -1 for none.
+    """
+
+    mark: str  # one of " ${ $( ( `
+    double: bool
+    quote: int
+    tick: int
+
+
+_NOTHING = _Open("", False, -1, -1)
+
+
 class _Scanner:
-    """Walks over the text; ``open`` holds what is open: ``"``, ``${``, ``$(``, ``(`` or a backtick."""
+    """Walks over the text once; every step looks at the innermost of what is open, never at all of it."""
 
     def __init__(self, text: str, tokens: dict[int, int]) -> None:
         self.text = text
         self.tokens = tokens
         self.starts = sorted(tokens)
         self.found: dict[int, Quoting] = {}
-        self.open: list[str] = []
-        self.pending: list[tuple[str, bool]] = []
+        self.open: list[_Open] = [_NOTHING]
+        self.pending: deque[tuple[str, bool]] = deque()
         self.at = 0
 
     def run(self) -> None:
-        while self.at < len(self.text):
+        size = len(self.text)
+        mark = -1  # where the next character stands that means something
+        ahead = 0
+        while self.at < size:
             end = self.tokens.get(self.at)
             if end is not None:
-                self.found[self.at] = self._quoting()
+                self.found[self.at] = Quoting.DOUBLE if self.open[-1].double else Quoting.NONE
                 self.at = end
+                continue
+            if mark < self.at:
+                match = _MARK.search(self.text, self.at)
+                mark = match.start() if match is not None else size
+            while ahead < len(self.starts) and self.starts[ahead] < self.at:
+                ahead += 1
+            token = self.starts[ahead] if ahead < len(self.starts) else size
+            if token < mark or mark == size:
+                self.at = min(token, mark)
             else:
-                self._step(self.text[self.at])
-
-    def _quoting(self) -> Quoting:
-        for mark in reversed(self.open):
-            if mark != "${":  # a parameter's default is read as what stands around it
-                return Quoting.DOUBLE if mark == '"' else Quoting.NONE
-        return Quoting.NONE
+                self.at = mark
+                self._step(self.text[mark])
 
     def _step(self, char: str) -> None:
         text, at = self.text, self.at
-        double = self._quoting() is Quoting.DOUBLE
+        top = self.open[-1]
         self.at += 1
         if char == "\\":
             if self.at not in self.tokens:
                 self.at += 1
         elif char == '"':
-            self._toggle('"')
+            if top.quote >= 0 and top.mark != "${":
+                del self.open[top.quote :]
+            else:
+                self._enter('"')
         elif char == "`":
-            self._toggle("`")
-        elif char == "$" and text[at + 1 : at + 2] in ("(", "{"):
-            self.open.append(text[at : at + 2])
-            self.at += 1
-        elif char == "}" and self.open[-1:] == ["${"]:
+            if top.tick >= 0:
+                del self.open[top.tick :]
+            else:
+                self._enter("`")
+        elif char == "$":
+            if text[self.at : self.at + 1] in ("(", "{"):
+                self._enter(text[at : at + 2])
+                self.at += 1
+        elif char == "}" and top.mark == "${":
             self.open.pop()
-        elif double:
+        elif top.double:
             return
         elif char == ")":
-            if self.open[-1:] in (["("], ["$("]):
+            if top.mark in ("(", "$("):
                 self.open.pop()
         elif char == "(":
-            self.open.append("(")
+            self._enter("(")
         elif char == "'":
             ansi = text[at - 1 : at] == "$"
             self._until_quote(Quoting.ANSI if ansi else Quoting.SINGLE)
@@ -99,17 +132,20 @@ class _Scanner:
         elif char == "<" and text.startswith("<<<", at):
             self.at = at + 3
         elif char == "\n" and self.pending:
-            self._heredoc(*self.pending.pop(0))
+            self._heredoc(*self.pending.popleft())
 
-    def _toggle(self, mark: str) -> None:
-        """Close what ``mark`` opened, with all that was opened inside and never closed, or open it."""
-        inner = max((place for place, other in enumerate(self.open) if other in ("$(", "`")), default=-1)
-        if mark == "`" and "`" in self.open:
-            del self.open[len(self.open) - 1 - self.open[::-1].index("`") :]
-        elif mark == '"' and '"' in self.open[inner + 1 :] and self.open[-1] != "${":
-            del self.open[len(self.open) - 1 - self.open[::-1].index('"') :]
-        else:
-            self.open.append(mark)
+    def _enter(self, mark: str) -> None:
+        """Open ``mark`` inside what is open; closing it later closes what was never closed inside."""
+        top, place = self.open[-1], len(self.open)
+        if mark == '"':
+            inner = _Open(mark, True, place, top.tick)
+        elif mark == "`":
+            inner = _Open(mark, False, -1, place)
+        elif mark == "$(":
+            inner = _Open(mark, False, -1, top.tick)
+        else:  # a parameter's default is read as what stands around it
+            inner = _Open(mark, mark == "${" and top.double, top.quote, top.tick)
+        self.open.append(inner)
 
     def _until_quote(self, quoting: Quoting) -> None:
         at = self.at
@@ -125,9 +161,16 @@ class _Scanner:
         self.at += 1
 
     def _heredoc(self, word: str, quoted: bool) -> None:
-        end = re.compile(rf"^[ \t]*{re.escape(word)}[ \t]*$", re.MULTILINE).search(self.text, self.at)
-        stop = end.end() if end is not None else len(self.text)
-        self._skip_to(stop, Quoting.LITERAL if quoted else Quoting.HEREDOC)
+        """Skip the lines up to the one that is ``word`` alone, or all that is left."""
+        text, at = self.text, self.at
+        while at < len(text):
+            end = _end(text.find("\n", at), text)
+            if text[at:end].strip(" \t") == word:
+                break
+            at = end + 1
+        else:
+            end = len(text)
+        self._skip_to(end, Quoting.LITERAL if quoted else Quoting.HEREDOC)
 
     def _skip_to(self, end: int, quoting: Quoting) -> None:
         for place in range(bisect_left(self.starts, self.at), bisect_left(self.starts, end)):

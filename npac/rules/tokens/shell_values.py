@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
+from npac.flow.symbolic import MAX_ARGUMENT
 from npac.ir.values import TRANSFORMS, Value
+from npac.rules.tokens.here_documents import with_plain_words
 from npac.rules.tokens.shell_quoting import Quoting, quotings
 from npac.syntax.ast import State
 from npac.syntax.templates import Token
@@ -26,14 +28,25 @@ _ACTIVE = {
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report config and run tokens in ``run.shell`` whose values do not stay what they are there."""
+    known: dict[tuple[Value, str | None, Quoting], str | None] = {}  # one value may stand in many places
     for name, state in flow.spec.states.items():
         if state.shell is None or not state.shell.template.tokens:
             continue
         tokens = state.shell.template.tokens
-        where = quotings(state.shell.node.value, [(token.start, token.end) for token in tokens])
+        written = sum(len(part) for part in state.shell.template.parts if isinstance(part, str))
+        if written > MAX_ARGUMENT:
+            continue  # that is an error of its own, and no shell will read it
+        where = quotings(
+            with_plain_words(state.shell.node.value), [(token.start, token.end) for token in tokens]
+        )
         for token, quoting in zip(tokens, where, strict=True):
             value = _value(flow, name, token)
-            why = _danger(value, token.transform, quoting) if value is not None else None
+            if value is None:
+                continue
+            use = (value, token.transform, quoting)
+            if use not in known:
+                known[use] = _danger(*use)
+            why = known[use]
             if why is not None:
                 yield _finding(state, token, why)
 

@@ -1,0 +1,225 @@
+"""One mistake, one finding: what only follows from another finding is left out.
+
+The rules look at a spec each for itself.  Where a key cannot be read, or a name names nothing, some of
+them miss what it was meant to bring, and say so: a ``next`` that is no name makes the states behind it
+unreachable.  Here such echoes are taken out.  An error is dropped only while another error stays, so
+what is refused stays refused.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from npac.diagnostics.diagnostic import Diagnostic, Severity
+from npac.flow.flow import Flow
+from npac.rules.joined import is_idle, joined
+from npac.rules.unread import ANY, Unread
+from npac.syntax.ast import State
+from npac.syntax.templates import parse_template
+from npac.text.yaml_nodes import Map
+
+_Test: TypeAlias = Callable[[Unread, Diagnostic], bool]
+
+# Faults of form: where one stands, something was not read.  None of them is ever left out.
+_FORM = frozenset(
+    (
+        "duplicate-key", "unsafe-tag", "alias-expansion", "complex-key", "bad-merge-key", "unknown-key",
+        "wrong-type", "missing-key", "unknown-value", "bad-name", "both-spellings", "duplicate-state",
+        "no-states", "token-in-name", "bad-number", "unknown-scope", "bad-token", "unknown-transform",
+        "token-not-allowed-here", "empty-group", "unknown-predicate", "bad-condition", "config-cycle",
+        "value-too-long",
+    )
+)  # fmt: skip
+# Names that name nothing: what was meant is not known.
+_NAMES = frozenset(
+    (
+        "unknown-state", "member-as-target", "unknown-config-key", "unknown-run-key", "value-not-text",
+        "unknown-state-value", "unknown-loop", "unknown-profile",
+    )
+)  # fmt: skip
+
+_ALWAYS = frozenset(("unknown-key", "secret-in-plain-text", "maybe-secret"))
+"""What is said of a misspelt key and its value."""
+
+_WORK = ("run", "toolRef", "sequence", "parallel")
+_EXITS = ("next", "transitions", "sequence", "parallel", "terminal")
+_ORDER = (*_EXITS, "loop", "run", "toolRef")
+_DECISIONS = (*_ORDER, "outputs", "params", "writesDecision")
+
+
+_MANY = 2_000
+"""Of more findings none is left out: nobody reads them all, and what one follows from is soon mended."""
+
+
+def first_causes(flow: Flow, findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Give the findings about a spec without those that only follow from others."""
+    if not 2 <= len(findings) <= _MANY or all(item.severity is Severity.NOTE for item in findings):
+        return list(findings)
+    unread = Unread(flow)
+    for item in findings:
+        if item.code.name in _FORM or _no_command(unread, item):
+            unread.mark(item)
+    kept = [item for item in _without_guesses(unread, findings) if not _follows(unread, item, _OF_FORM)]
+    for item in findings:
+        if item.code.name in _NAMES:
+            unread.mark_name(item)
+    for item in kept:
+        state = unread.owner(item.span)
+        if state is not None:
+            unread.lose(state.name.value, _missed(unread, state, item))
+    kept = [item for item in kept if not _follows(unread, item, _OF_ALL)]
+    kept = joined(flow, unread, kept)
+    refused = any(item.severity is Severity.ERROR for item in findings)
+    return kept if not refused or any(item.severity is Severity.ERROR for item in kept) else list(findings)
+
+
+def _without_guesses(unread: Unread, findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Leave out what is said about a misspelt key's value: it is read by a guess, which adds nothing."""
+    misspelt = [unread.guessed(item) for item in findings if item.code.name == "unknown-key"]
+    places = sorted(place for place in misspelt if place is not None)
+    if not places:
+        return list(findings)
+    places.sort()
+    starts = [start for start, _ in places]
+
+    def guessed(item: Diagnostic) -> bool:
+        if item.code.name in _ALWAYS or item.span.source is not unread.flow.spec.source:
+            return False
+        index = bisect_right(starts, item.span.start) - 1
+        return index >= 0 and item.span.start <= places[index][1]
+
+    return [item for item in findings if not guessed(item)]
+
+
+def _follows(unread: Unread, item: Diagnostic, table: Mapping[str, _Test]) -> bool:
+    test = table.get(item.code.name)
+    return test is not None and test(unread, item)
+
+
+def _no_command(unread: Unread, item: Diagnostic) -> bool:
+    """Say whether a finding is about a ``run`` without a command in it."""
+    return item.code.name == "no-work" and item.severity is Severity.ERROR and not is_idle(unread, item)
+
+
+def _missed(unread: Unread, state: State, item: Diagnostic) -> tuple[str, ...]:
+    """Give the keys that a state lacks, by a finding that says so."""
+    name = item.code.name
+    if name == "no-work" and is_idle(unread, item):
+        return (ANY,)
+    if name in ("key-not-for-group", "trigger-without-work") and not state.works and not state.is_group:
+        return _WORK
+    return ("parallel",) if name == "too-few-members" else ()
+
+
+def _here(*keys: str) -> _Test:
+    """The finding's own state has one of these keys, unread."""
+    wanted = frozenset((*keys, ANY))
+    return lambda unread, item: not wanted.isdisjoint(unread.of(item.span))
+
+
+def _anywhere(*keys: str) -> _Test:
+    """Some state has one of these keys, unread, or the states themselves could not all be read."""
+    wanted = frozenset(keys)
+    return lambda unread, item: unread.section("states") or unread.some(wanted)
+
+
+def _unreached(unread: Unread, item: Diagnostic) -> bool:
+    return unread.section("initial") or _anywhere(*_EXITS)(unread, item)
+
+
+def _no_work(unread: Unread, item: Diagnostic) -> bool:
+    if item.severity < Severity.ERROR:  # a child that only routes
+        return _here(*_WORK, "transitions")(unread, item)
+    return is_idle(unread, item) and _here(*_WORK, *_EXITS)(unread, item)
+
+
+def _no_profile(unread: Unread, item: Diagnostic) -> bool:
+    """The profile is there, and could not be read."""
+    state, profiles = unread.owner(item.span), unread.flow.spec.top.get("resources")
+    if unread.section("resources"):
+        return True
+    if state is None or state.resources is None or not isinstance(profiles, Map):
+        return False
+    return profiles.get(state.resources.value) is not None
+
+
+def _no_image(unread: Unread, item: Diagnostic) -> bool:
+    """What names the image of a state could not be read."""
+    state = unread.owner(item.span)
+    if state is None or item.span != state.name.span:
+        return False
+    return unread.section("resources") or unread.section("profiles") or _here("resources")(unread, item)
+
+
+def _of_idle(unread: Unread, item: Diagnostic) -> bool:
+    """The state that a token names does nothing, or could not be read at all."""
+    tokens = parse_template(item.span.text).tokens
+    names = {token.path if token.scope == "loop" else token.path.rpartition(".")[0] for token in tokens}
+    return any(ANY in unread.states.get(name, ()) for name in names)
+
+
+def _no_decision(unread: Unread, item: Diagnostic) -> bool:
+    """The state, or one of the members whose decision it reads, has something unread that may say where."""
+    if unread.section("config") or unread.value("decision_uri"):
+        return True
+    state = unread.owner(item.span)
+    if state is None:
+        return False
+    names = (state.name.value, *unread.flow.structure.members.get(state.name.value, ()))
+    lost = set().union(*(unread.states.get(name, ()) for name in names))
+    return not lost.isdisjoint((*_DECISIONS, ANY))
+
+
+def _not_written(unread: Unread, item: Diagnostic) -> bool:
+    return unread.value("decision_uri") or _anywhere(*_DECISIONS)(unread, item)
+
+
+def _contract(unread: Unread, item: Diagnostic) -> bool:
+    return unread.section("config") or _here("params")(unread, item)
+
+
+_OF_FORM: dict[str, _Test] = {
+    "no-work": _no_work,
+    "key-not-for-group": _here(*_WORK),
+    "trigger-without-work": _here(*_WORK),
+    "bad-member": _here(*_WORK),
+    "too-few-members": _here("parallel"),
+    "unknown-state": lambda unread, item: unread.section("states"),
+    "unknown-profile": _no_profile,
+    "unknown-config-key": _contract,
+    "value-not-text": lambda unread, item: any(at.span.start in unread.config for at in item.related),
+    "unknown-run-key": lambda unread, item: unread.section("run"),
+    "unknown-state-value": _anywhere("outputs"),
+    "unknown-loop": _anywhere("loop"),
+}
+"""What follows from a fault of form."""
+
+_OF_ALL: dict[str, _Test] = {
+    "unknown-state-value": _of_idle,
+    "unknown-loop": _of_idle,
+    "count-mismatch": _here("parallel"),
+    "not-sharded": _here("multiNodeMode", "toolRef"),
+    "shard-contract": _contract,
+    "no-terminal": _unreached,
+    "unreachable-state": _unreached,
+    "dead-end": _here("next", "transitions", "terminal"),
+    "no-fall-through": _here("next", "transitions"),
+    "transition-never-routes": _anywhere("next", "sequence", "loop"),
+    "child-transitions": _anywhere("sequence", "loop"),
+    "needs-not-run": _anywhere(*_ORDER),
+    "state-not-run": _anywhere(*_ORDER),
+    "loop-not-run": _anywhere(*_ORDER),
+    "sibling-value": _anywhere("sequence", "parallel"),
+    "no-decision-source": _no_decision,
+    "decision-from-config": _no_decision,
+    "decision-not-an-output": _no_decision,
+    "decision-not-written": _not_written,
+    "label-mismatch": _anywhere("inputs", "outputs"),
+    "undeclared-runtime-mode": lambda unread, item: unread.section("metadata"),
+    # what could not be read may be what reads the key
+    "unused-config-key": lambda unread, item: unread.any,
+    "operator-input-empty": _no_image,
+}
+"""What follows from a fault of form, from a name that names nothing, or from work that is missing."""
