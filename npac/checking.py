@@ -15,7 +15,7 @@ from npac.diagnostics.credentials import redacted
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.diagnostics.hiding import Hider
 from npac.errors import NpacError
-from npac.pipeline import Settings, Unit, run_passes
+from npac.pipeline import SECRETS, Settings, Unit, run_passes
 from npac.reading import MAX_PROJECT_BYTES, MAX_SPEC_BYTES, read_regular, too_large
 from npac.syntax.spec_parser import written_credentials
 from npac.text.source import SourceFile, Span, decode
@@ -29,7 +29,6 @@ _RAW_KEYS = frozenset(
     ("run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir")
 )
 _SPEC_KEYS = frozenset(("apiVersion", "kind", "metadata", "states", "initial"))
-_SECRETS = frozenset(("secret-in-plain-text", "maybe-secret"))
 
 
 class Checked:
@@ -193,7 +192,7 @@ def check_bytes(
     if raw is not None:
         return _whole(source, data, raw, raw=True)
     unit = run_passes(source, settings, until=until)
-    hidden = [item.span for item in unit.findings if item.code.name in _SECRETS]
+    hidden = [item.span for item in unit.findings if item.code.name in SECRETS]
     findings = Collector(unit.findings).ordered()
     if "npac:" in source.text:
         findings = _suppressed(source, findings)

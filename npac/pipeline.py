@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from npac.catalog.model import Catalog
+from npac.diagnostics.collector import limited
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import MAX_STEPS, Flow, build_flow
 from npac.flow.overrides import Overrides
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from npac.ir.program import Program
 
 MAX_NODES = 250_000
+SECRETS = frozenset(("secret-in-plain-text", "maybe-secret"))
+"""Findings whose places hold a secret value: none is left out, since these places are never shown."""
 
 
 class Settings(NamedTuple):
@@ -77,7 +80,7 @@ def _resolve(unit: Unit) -> None:
 def _check(unit: Unit) -> None:
     if unit.flow is not None:
         for rule in RULES:
-            unit.findings += rule(unit.flow)
+            unit.findings += limited(rule(unit.flow), but=SECRETS)
         if any(item.severity > Severity.NOTE for item in unit.findings):
             from npac.rules.consequences import first_causes
 

@@ -1,11 +1,11 @@
 """Findings gathered in one pass, ordered, and judged by what the user selected."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from npac.diagnostics.diagnostic import Code, Diagnostic, Fix, Related, Severity
-from npac.text.source import Span
+from npac.text.source import MAX_ALIKE, Span
 
 _NOTHING: Mapping[str, Severity] = MappingProxyType({})
 
@@ -27,6 +27,27 @@ def fails(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bool:
     """Say whether the findings stop the work: an error does, and with ``strict`` a warning too."""
     limit = Severity.WARNING if strict else Severity.ERROR
     return any(found.severity >= limit for found in diagnostics)
+
+
+def limited(
+    diagnostics: Iterable[Diagnostic], *, most: int = MAX_ALIKE, but: Collection[str] = ()
+) -> Iterator[Diagnostic]:
+    """Give at most ``most`` findings of each code, and then one that counts those that were left out.
+
+    All findings of the codes whose names are in ``but`` are given.
+    """
+    alike: dict[tuple[Code, Severity], int] = {}
+    beyond: dict[tuple[Code, Severity], Span] = {}
+    for found in diagnostics:
+        kind = (found.code, found.severity)
+        count = alike[kind] = alike.get(kind, 0) + 1
+        if count <= most or found.code.name in but:
+            yield found
+        elif count == most + 1:
+            beyond[kind] = found.span
+    for (code, severity), span in beyond.items():
+        message = f"{alike[code, severity] - most:,} more of this kind begin here, which are not listed"
+        yield Diagnostic(code, message, span, help="mend the others first", severity_override=severity)
 
 
 class Collector:

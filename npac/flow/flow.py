@@ -48,6 +48,7 @@ class Flow:
         """Images as written, and the digest references that a link option puts in their place."""
         self.findings: list[Diagnostic] = []
         self._ways: Ways | None = None
+        self._near_images: dict[str, list[str]] = {}
 
     @property
     def ways(self) -> Ways:
@@ -56,6 +57,12 @@ class Flow:
             assert self.graph is not None
             self._ways = Ways(self.graph)
         return self._ways
+
+    def images_nearest(self, name: str) -> list[str]:
+        """Give images of the catalog that resemble ``name``, for the first hundred that are asked for."""
+        if name not in self._near_images and len(self._near_images) < 100:
+            self._near_images[name] = self.catalog.images_nearest(name)
+        return self._near_images.get(name, [])
 
     def reached(self, point: int) -> bool:
         """Say whether the entry reaches a point."""

@@ -60,7 +60,13 @@ class Dominators(NamedTuple):
 
 
 def dominators(graph: FlowGraph, order: Sequence[int]) -> Dominators:
-    """Work out the dominator tree of the reachable points (Cooper, Harvey and Kennedy's algorithm)."""
+    """Work out the dominator tree of the reachable points.
+
+    Cooper, Harvey and Kennedy's algorithm is the fastest on graphs of a usual size; as its time may grow
+    with the square of that, large ones go by Lengauer and Tarjan's.
+    """
+    if len(order) > _LARGE:
+        return _intervals(graph.entry, order, _by_semidominators(graph, order))
     count = len(graph.points)
     rank = [-1] * count
     for place, at in enumerate(order):
@@ -83,6 +89,68 @@ def dominators(graph: FlowGraph, order: Sequence[int]) -> Dominators:
                 idom[at] = new
                 changed = True
     return _intervals(graph.entry, order, idom)
+
+
+_LARGE = 1000
+"""Points of a graph from which on its dominators are worked out in near linear time."""
+
+
+def _by_semidominators(graph: FlowGraph, order: Sequence[int]) -> list[int]:
+    """Give each point's immediate dominator, by Lengauer and Tarjan's simple algorithm."""
+    points = graph.points
+    number = [-1] * len(points)  # by the order in which a walk in depth comes to them
+    vertex: list[int] = []
+    above: list[int] = []
+    stack = [(graph.entry, 0)]
+    while stack:
+        at, before = stack.pop()
+        if number[at] >= 0:
+            continue
+        number[at] = len(vertex)
+        vertex.append(at)
+        above.append(before)
+        stack.extend((follow, number[at]) for follow in reversed(points[at].successors) if number[follow] < 0)
+    count = len(vertex)
+    before_all = predecessors(graph, order)
+    semi = list(range(count))
+    label = list(range(count))
+    ancestor = [-1] * count
+    waiting: list[list[int]] = [[] for _ in range(count)]
+    idom = [0] * count
+
+    def least(at: int) -> int:
+        """Give the point with the least semidominator on the way up, shortening that way."""
+        if ancestor[at] < 0:
+            return at
+        chain = []
+        top = at
+        while ancestor[ancestor[top]] >= 0:
+            chain.append(top)
+            top = ancestor[top]
+        for below in reversed(chain):
+            up = ancestor[below]
+            if semi[label[up]] < semi[label[below]]:
+                label[below] = label[up]
+            ancestor[below] = ancestor[up]
+        return label[at]
+
+    for at in range(count - 1, 0, -1):
+        for prior in before_all[vertex[at]]:
+            semi[at] = min(semi[at], semi[least(number[prior])])
+        waiting[semi[at]].append(at)
+        parent = above[at]
+        ancestor[at] = parent
+        for other in waiting[parent]:
+            near = least(other)
+            idom[other] = near if semi[near] < semi[other] else parent
+        waiting[parent].clear()
+    for at in range(1, count):
+        if idom[at] != semi[at]:
+            idom[at] = idom[idom[at]]
+    found = [-1] * len(points)
+    for at in range(count):
+        found[vertex[at]] = vertex[idom[at]]
+    return found
 
 
 def _meet(a: int, b: int, idom: list[int], rank: list[int]) -> int:

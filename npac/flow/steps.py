@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from npac.ir.program import Tree
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
-_NODE = 128
-"""Bytes that a node of a filled-in profile takes, about."""
+_NODE = 1024
+"""What a node of a profile that is filled in once more counts for, with what the rules do with it, in bytes."""
 _COUNTS = ("disk_size", "num_nodes")
 """Profile keys that take a whole number, or the config key that holds one."""
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}\Z")
@@ -99,6 +99,7 @@ class _StepBuilder:
         self._profiles: dict[tuple[str | Value | None, ...], dict[str, Tree]] = {}
         self._reads: dict[str, tuple[str, ...] | None] = {}
         self._holes: dict[int, set[str]] = {}
+        self._nothing: dict[str, Tree] = {}
         self._texts: dict[int, Text] = {}
 
     def build(self, state: State) -> SymbolicStep:
@@ -230,7 +231,7 @@ class _StepBuilder:
         if cached is not None:
             return name, cached
         if not first and not self._has_room(profile):
-            return name, {}
+            return name, self._nothing
         tree = {
             key: self._count(value, state.name.value, params)
             if key in _COUNTS

@@ -113,6 +113,9 @@ class Evaluator:
             and not text.template.problems
         ):
             return parts[0]  # most texts hold no token
+        whole = self._whole(parts, params)
+        if whole is not None and self.config.size(whole) <= limit:
+            return whole
         for problem in text.template.problems:  # what was meant is read all the same
             meant = parse_template(problem.suggestion or "")
             self.config.read.update(token.path for token in meant.tokens if token.scope == "config")
@@ -134,8 +137,11 @@ class Evaluator:
         def place(start: int, end: int) -> Span:
             return at.span
 
-        before = len(self.report)
         template = parse_template(word)
+        whole = self._whole(template.parts, params)
+        if whole is not None:
+            return whole
+        before = len(self.report)
         values = self._parts(template.parts, state, params, place)
         if self.spec.states[state].shell is not None:
             del self.report[before:]  # two commands are an error of their own, and this is not the one meant
@@ -149,6 +155,21 @@ class Evaluator:
                 related=old.related,
             )
         return self._joined(values, MAX_ARGUMENT, template, at.span)
+
+    def _whole(self, parts: tuple[str | Token, ...], params: Mapping[str, Value]) -> Value | None:
+        """Give the value of a text that is one config token and nothing else, as most with tokens are.
+
+        None where there is more to it: another text, an unknown key, a value that may be too long.
+        """
+        token = parts[0] if len(parts) == 1 else None
+        if not isinstance(token, Token) or token.scope != "config" or token.transform:
+            return None
+        if token.path in params:
+            found: Value | None = params[token.path]
+        else:
+            self.config.read.add(token.path)
+            found = self.config.values.get(token.path)
+        return found if found is not None and self.config.size(found) <= MAX_ARGUMENT else None
 
     def _joined(self, values: list[Value], limit: int, template: Template, span: Span) -> Value:
         """Join values, unless that would make too long a text: then report it and give an empty one."""

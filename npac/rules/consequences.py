@@ -46,7 +46,8 @@ _ALWAYS = frozenset(("unknown-key", "secret-in-plain-text", "maybe-secret"))
 _WORK = ("run", "toolRef", "sequence", "parallel")
 _EXITS = ("next", "transitions", "sequence", "parallel", "terminal")
 _ORDER = (*_EXITS, "loop", "run", "toolRef")
-_DECISIONS = (*_ORDER, "outputs", "params", "writesDecision")
+_DECISIONS = (*_WORK, "loop", "outputs", "params", "writesDecision")
+"""What says whether a decision is read, and where it is written."""
 
 
 _MANY = 2_000
@@ -153,11 +154,23 @@ def _no_image(unread: Unread, item: Diagnostic) -> bool:
     return unread.section("resources") or unread.section("profiles") or _here("resources")(unread, item)
 
 
+def _of_unread(key: str) -> _Test:
+    """The state that a token names is there, and this key of it could not be read; or states are missing."""
+    return lambda unread, item: (
+        unread.section("states")
+        or any(not {key, ANY}.isdisjoint(unread.states.get(name, ())) for name in _named(item))
+    )
+
+
+def _named(item: Diagnostic) -> set[str]:
+    """Give the states that the tokens at a finding's place name."""
+    tokens = parse_template(item.span.text).tokens
+    return {token.path if token.scope == "loop" else token.path.rpartition(".")[0] for token in tokens}
+
+
 def _of_idle(unread: Unread, item: Diagnostic) -> bool:
     """The state that a token names does nothing, or could not be read at all."""
-    tokens = parse_template(item.span.text).tokens
-    names = {token.path if token.scope == "loop" else token.path.rpartition(".")[0] for token in tokens}
-    return any(ANY in unread.states.get(name, ()) for name in names)
+    return any(ANY in unread.states.get(name, ()) for name in _named(item))
 
 
 def _no_decision(unread: Unread, item: Diagnostic) -> bool:
@@ -173,7 +186,7 @@ def _no_decision(unread: Unread, item: Diagnostic) -> bool:
 
 
 def _not_written(unread: Unread, item: Diagnostic) -> bool:
-    return unread.value("decision_uri") or _anywhere(*_DECISIONS)(unread, item)
+    return unread.value("decision_uri") or _anywhere(*_DECISIONS, *_EXITS)(unread, item)
 
 
 def _contract(unread: Unread, item: Diagnostic) -> bool:
@@ -191,8 +204,8 @@ _OF_FORM: dict[str, _Test] = {
     "unknown-config-key": _contract,
     "value-not-text": lambda unread, item: any(at.span.start in unread.config for at in item.related),
     "unknown-run-key": lambda unread, item: unread.section("run"),
-    "unknown-state-value": _anywhere("outputs"),
-    "unknown-loop": _anywhere("loop"),
+    "unknown-state-value": _of_unread("outputs"),
+    "unknown-loop": _of_unread("loop"),
 }
 """What follows from a fault of form."""
 
@@ -202,7 +215,7 @@ _OF_ALL: dict[str, _Test] = {
     "count-mismatch": _here("parallel"),
     "not-sharded": _here("multiNodeMode", "toolRef"),
     "shard-contract": _contract,
-    "no-terminal": _unreached,
+    "no-terminal": _anywhere("terminal", ANY),
     "unreachable-state": _unreached,
     "dead-end": _here("next", "transitions", "terminal"),
     "no-fall-through": _here("next", "transitions"),

@@ -12,8 +12,8 @@ from npac.syntax.conditions import CountProblem, KeyRef, parse_count
 from npac.syntax.language import ENV_PATTERN, NAME_PATTERN
 from npac.syntax.nearest import Names, is_slip
 from npac.syntax.templates import parse_template
-from npac.text.source import Span
-from npac.text.yaml_nodes import MAX_ALIKE, Map, Node, Scalar, Seq
+from npac.text.source import MAX_ALIKE, Span
+from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
 NAME = re.compile(rf"{NAME_PATTERN}\Z")
 ENV_NAME = re.compile(rf"{ENV_PATTERN}\Z")

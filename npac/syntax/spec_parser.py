@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -14,12 +15,15 @@ from npac.syntax.language import API_VERSIONS, METADATA, SPEC
 from npac.syntax.nearest import nearest
 from npac.syntax.reader import Reader
 from npac.syntax.state_parser import parse_state
-from npac.text.source import SourceFile
-from npac.text.yaml_nodes import MAX_ALIKE, Map, Node, Scalar, Seq, parse_yaml
+from npac.text.source import MAX_ALIKE, SourceFile
+from npac.text.yaml_nodes import Map, Node, Scalar, Seq, parse_yaml
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u061c\u180e]")
 
 _KUBERNETES = re.compile(r"(?:[a-z0-9.-]+/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?")
+
+_LONGEST_PATH = 2048
+"""Characters of the dotted path of a config mapping whose keys are still config keys of their own."""
 
 SECRET_HELP = (
     "name the environment variable in secrets: [...] "
@@ -200,7 +204,7 @@ def _optional_map(reader: Reader, entry: tuple[Scalar, Node] | None, what: str) 
 def config_entries(mapping: Map, origin: str) -> dict[str, ConfigEntry]:
     """Flatten a config mapping: a nested value has its dotted path, unless a flat key has that name."""
     found: dict[str, ConfigEntry] = {}
-    nested: list[tuple[str, Map]] = []
+    nested: deque[tuple[str, Map]] = deque()
     for text, (key, value) in mapping.entries.items():
         if text.startswith("x-"):
             continue
@@ -208,7 +212,9 @@ def config_entries(mapping: Map, origin: str) -> dict[str, ConfigEntry]:
         if isinstance(value, Map):
             nested.append((text, value))
     while nested:
-        prefix, inner = nested.pop(0)
+        prefix, inner = nested.popleft()
+        if len(prefix) > _LONGEST_PATH:
+            continue  # no token names a key of such a length, and many of them would fill the memory
         for text, (key, value) in inner.entries.items():
             if text.startswith("x-"):
                 continue

@@ -7,6 +7,9 @@ from 1 and are worked out only when something is shown.
 from bisect import bisect_right
 from typing import NamedTuple
 
+MAX_ALIKE = 10_000
+"""Findings of one kind that are listed for a file; those beyond are counted."""
+
 
 class SourceFile:
     """A text with a name.  ``path`` is what the user gave; ``bom`` says whether a BOM was cut off."""

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import yaml
 
 from npac.text.scalar_map import Places, inner_offsets
-from npac.text.source import SourceFile, Span
+from npac.text.source import MAX_ALIKE, SourceFile, Span
 
 MAX_DEPTH = 100
 MAX_ALIASED_NODES = 200_000
 MAX_ALIASED_TEXT = 16 << 20
 """Characters that the aliases of a document stand for."""
-MAX_ALIKE = 10_000
-"""Problems of one kind that are told apart; those beyond are counted."""
 
 _SAFE_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")
@@ -167,21 +165,22 @@ def parse_yaml(source: SourceFile) -> tuple[Node | None, list[YamlProblem]]:
     and the problems found; reading goes on after those that allow it.
     """
     builder = _Builder(source)
+    whole = True
     try:
         builder.run()
     except _Stop:
-        return None, builder.problems
+        whole = False
     except yaml.YAMLError as error:
+        whole = False
         builder.problems.append(_syntax_problem(source, error))
-        return None, builder.problems
     except UnicodeEncodeError as error:
+        whole = False
         message = "a lone surrogate stands here, which is no character"
         builder.problems.append(
             YamlProblem("yaml-syntax", message, source.span(error.start, error.end), "remove it")
         )
-        return None, builder.problems
     builder.close()
-    return builder.root, builder.problems
+    return builder.root if whole else None, builder.problems
 
 
 def _syntax_problem(source: SourceFile, error: yaml.YAMLError) -> YamlProblem:
@@ -356,12 +355,29 @@ class _Builder:
 
     def _read(self, loader: yaml.CSafeLoader) -> None:
         get: Callable[[], Any] = loader.get_event
+        source, stack, keys = self.source, self.stack, self.keys
+        scalar_event = yaml.ScalarEvent
         documents = 0
         while True:
             event = get()
             kind = type(event)
-            if kind is yaml.ScalarEvent:
-                self._scalar(event)
+            if kind is scalar_event:
+                # nearly all of a spec is plain and quoted scalars in mappings and lists, so these go straight
+                style = event.style
+                if event.anchor or event.tag is not None or style == "|" or style == ">" or not stack:
+                    self._scalar(event)
+                    continue
+                value = event.value
+                node = Scalar(source, event.start_mark.index, event.end_mark.index, value, style or "")
+                parent = stack[-1]
+                if type(parent) is Seq:
+                    parent.size += 1
+                    parent.items.append(node)
+                elif keys[-1] is None:
+                    parent.size += 1
+                    keys[-1] = node
+                else:
+                    self._add(node)
             elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
                 self._begin(event, kind is yaml.MappingStartEvent)
             elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:

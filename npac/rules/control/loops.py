@@ -9,6 +9,9 @@ from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
 from npac.flow.steps import read_count
 
+_MANY = 10**18
+"""No count is larger: loops in loops in loops would else make numbers as long as the spec."""
+
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report loops on parallel groups, bad bounds, and walks of more than ``flow.max_steps`` steps."""
@@ -37,20 +40,21 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         loops = sorted(bounds, key=lambda name: -bounds[name])
         named = ", ".join(f"{name} (max {bounds[name]:,})" for name in loops[:6]) or "none"
         at = flow.spec.states[loops[0]].key_span("loop") if loops else flow.spec.top.span
-        message = f"the longest walk has {steps:,} steps, more than {flow.max_steps:,}; its loops: {named}"
+        number = f"{steps:,}" if steps < _MANY else f"{_MANY:,} or more"
+        message = f"the longest walk has {number} steps, more than {flow.max_steps:,}; its loops: {named}"
         yield finding("too-many-steps", message, at, "lower a loop's max; --max-steps lifts the bound")
 
 
 def longest_walk(flow: Flow, bounds: dict[str, int]) -> int:
-    """Give the number of steps of the longest walk, by arithmetic."""
+    """Give the number of steps of the longest walk, by arithmetic; ``_MANY`` stands for all above it."""
     weight: dict[str, int] = {}
     for name in _children_first(flow):
         state = flow.spec.states[name]
         if state.is_group:
-            own = sum(weight[child] for child in flow.structure.members[name])
+            own = min(_MANY, sum(weight[child] for child in flow.structure.members[name]))
         else:
             own = 1 if state.works else 0
-        weight[name] = own * bounds.get(name, 1)
+        weight[name] = min(_MANY, own * bounds.get(name, 1))
     if flow.spec.initial is None or flow.spec.initial.value not in flow.structure.exits:
         return 0
     best: dict[str, int] = {}
@@ -64,9 +68,8 @@ def longest_walk(flow: Flow, bounds: dict[str, int]) -> int:
         if flow.spec.states[name].terminal:
             targets = []
         if ready:
-            best[name] = weight[name] + max(
-                (best[target] for target in targets if target is not None), default=0
-            )
+            longest = max((best[target] for target in targets if target is not None), default=0)
+            best[name] = min(_MANY, weight[name] + longest)
             continue
         stack.append((name, True))
         stack.extend((target, False) for target in targets if target is not None and target not in best)

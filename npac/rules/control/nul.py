@@ -17,6 +17,8 @@ _HELP = (
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report commands that hold a NUL, which can come from an escape in the spec or in an overlay."""
+    if not _may_hold_nul(flow):
+        return
     for name, step in flow.steps.by_state.items():
         state = step.state
         if state.argv is not None:
@@ -28,6 +30,18 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             yield from _text(f"the command of {name!r}", bad, state.tool_ref.span)
         if state.shell is not None:
             yield from _text(f"the command of {name!r}", step.shell, state.shell.node.span)
+
+
+def _may_hold_nul(flow: Flow) -> bool:
+    """Say whether anything could bring in a NUL: an escape in a text of the spec, or a tool of a catalog."""
+    if "\\" in flow.spec.source.text or any("\\" in given.node.source.text for given in flow.config.given):
+        return True
+    tools = {step.tool.name: step.tool for step in flow.steps.by_state.values() if step.tool is not None}
+    return any(
+        "\0" in text
+        for tool in tools.values()
+        for text in (*tool.argv, *tool.env.values(), *tool.config_defaults.values())
+    )
 
 
 def _text(what: str, value: Value, at: Span) -> Iterator[Diagnostic]:

@@ -58,7 +58,7 @@ def check_image(flow: Flow, node: Scalar, value: str) -> Iterator[Diagnostic]:
         message = f"the image{given} cannot be read: {parsed.message}"
         yield finding("bad-image", message, node.span, parsed.help)
     elif isinstance(parsed, ToolImage) and parsed.name not in flow.catalog.images:
-        near = flow.catalog.images_nearest(parsed.name)
+        near = flow.images_nearest(parsed.name)
         help_text = "did you mean " + " or ".join(near) + "?" if near else "name an image of the catalog"
         yield finding("unknown-tool-image", f"the catalog has no image {parsed.name!r}", node.span, help_text)
 

@@ -74,6 +74,13 @@ def _marked(source: SourceFile) -> bool:
     return "\\" in source.text or may_hold(source.text)
 
 
+def _is_respelt(node: Scalar) -> bool:
+    """Say whether a scalar's value is not what stands in the text: escaped, folded, or an alias."""
+    if node.style == "|" and not node.aliased:
+        return False
+    return not node.source.text.startswith(node.value, node.start + (node.style in ("'", '"')))
+
+
 @lru_cache(maxsize=1024)
 def _telling(key: str) -> bool:
     """Say whether a key's name says that its value is a credential: by its last word, in any spelling."""
@@ -87,7 +94,8 @@ def _telling(key: str) -> bool:
 def _values(flow: Flow) -> Iterator[_Value]:
     """Give the scalars of the spec and of the overrides that have to be looked at, also of refused ones.
 
-    Where no text has a mark, these are only the values of telling keys.
+    These are the values of telling keys, and where some text has a mark the scalars whose value does
+    not stand in the text as it is: what does was reported when the text was read.
     """
     config = flow.spec.top.get("config")
     sources = {given.node.source for given in flow.config.given} | {flow.spec.source}
@@ -105,7 +113,7 @@ def _values(flow: Flow) -> Iterator[_Value]:
                 stack.extend(
                     (item, "", "", inside)
                     for item in reversed(top.items)
-                    if everything or not isinstance(item, Scalar)
+                    if not isinstance(item, Scalar) or (everything and _is_respelt(item))
                 )
         elif id(top.entries) not in seen:
             seen.add(id(top.entries))
@@ -114,10 +122,10 @@ def _values(flow: Flow) -> Iterator[_Value]:
             named = top.get("name") if "value" in top.entries else None  # a variable of a pod
             for text, (key, value) in reversed(top.entries.items()):
                 said = named.value if text == "value" and isinstance(named, Scalar) else text
-                if everything or not isinstance(value, Scalar) or _telling(said):
+                if not isinstance(value, Scalar) or _telling(said) or (everything and _is_respelt(value)):
                     full = f"{path}.{text}" if path else text
                     stack.append((value, said, full if inner else "", inner))
-                if everything:
+                if everything and _is_respelt(key):
                     stack.append((key, "", "", False))
 
 

@@ -73,13 +73,14 @@ def _unread(flow: Flow) -> Iterator[Diagnostic]:
     ):
         return  # what an unknown tool reads is not known
     read = flow.config.read
+    longest = min(max(map(len, read), default=0), 4096)
     overlaid = {key for state in flow.spec.states.values() for key in state.params}
     for key, entry in flow.spec.config.items():
         if key in KNOWN_KEYS or key in read or flow.config.entries[key].origin == "tool":
             continue
         if isinstance(entry.node, Map):
             continue  # its keys stand for it
-        if "." in key and any(key[:at] in read for at, char in enumerate(key) if char == "."):
+        if "." in key and _any_prefix(key, read, longest):
             continue
         if entry.key.aliased:
             continue
@@ -89,6 +90,16 @@ def _unread(flow: Flow) -> Iterator[Diagnostic]:
             message += " itself; the states that may read it set it by params"
             help_text = "remove it, unless it is there to say what the params mean"
         yield finding("unused-config-key", message, entry.key.span, help_text)
+
+
+def _any_prefix(key: str, read: set[str], longest: int) -> bool:
+    """Say whether a mapping in which a key stands is read as a whole."""
+    at = key.find(".")
+    while 0 <= at <= longest:
+        if key[:at] in read:
+            return True
+        at = key.find(".", at + 1)
+    return False
 
 
 def _retyped(text: str) -> str | None:

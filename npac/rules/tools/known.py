@@ -8,14 +8,20 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
 
+_MOST_ASKED = 100
+"""Tools that do not exist and for which the one that was meant is looked for."""
+
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report tools that the catalog does not have."""
+    asked: dict[str, list[str]] = {}
     for state in flow.spec.states.values():
         ref = state.tool_ref
         if ref is None or flow.catalog.get(ref.value) is not None:
             continue
-        near = flow.catalog.nearest(ref.value)
+        if ref.value not in asked and len(asked) < _MOST_ASKED:
+            asked[ref.value] = flow.catalog.nearest(ref.value)
+        near = asked.get(ref.value)
         if near:
             help_text = "did you mean " + " or ".join(repr(name) for name in near) + "?"
         else:
