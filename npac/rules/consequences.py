@@ -116,8 +116,8 @@ def _missed(unread: Unread, state: State, item: Diagnostic) -> tuple[str, ...]:
 
 def _here(*keys: str) -> _Test:
     """The finding's own state has one of these keys, unread."""
-    wanted = frozenset((*keys, ANY))
-    return lambda unread, item: not wanted.isdisjoint(unread.of(item.span))
+    wanted = frozenset(keys)
+    return lambda unread, item: not wanted.isdisjoint(unread.of(item.span)) or unread.lacks(item.span, wanted)
 
 
 def _anywhere(*keys: str) -> _Test:
@@ -128,6 +128,13 @@ def _anywhere(*keys: str) -> _Test:
 
 def _unreached(unread: Unread, item: Diagnostic) -> bool:
     return unread.section("initial") or _anywhere(*_EXITS)(unread, item)
+
+
+def _no_terminal(unread: Unread, item: Diagnostic) -> bool:
+    """A terminal state is there and cannot be reached, or what may be one could not be read."""
+    if any(state.terminal for state in unread.flow.spec.states.values()):
+        return _unreached(unread, item)
+    return _anywhere("terminal")(unread, item)
 
 
 def _no_work(unread: Unread, item: Diagnostic) -> bool:
@@ -190,7 +197,7 @@ def _not_written(unread: Unread, item: Diagnostic) -> bool:
 
 
 def _contract(unread: Unread, item: Diagnostic) -> bool:
-    return unread.section("config") or _here("params")(unread, item)
+    return unread.section("config") or "params" in unread.of(item.span) or unread.gives_more(item.span)
 
 
 _OF_FORM: dict[str, _Test] = {
@@ -215,7 +222,7 @@ _OF_ALL: dict[str, _Test] = {
     "count-mismatch": _here("parallel"),
     "not-sharded": _here("multiNodeMode", "toolRef"),
     "shard-contract": _contract,
-    "no-terminal": _anywhere("terminal", ANY),
+    "no-terminal": _no_terminal,
     "unreachable-state": _unreached,
     "dead-end": _here("next", "transitions", "terminal"),
     "no-fall-through": _here("next", "transitions"),

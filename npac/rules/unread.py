@@ -19,6 +19,13 @@ ANY = ""
 """Stands for every key: what could not be read may have been any of them."""
 
 
+_VITAL = (
+    frozenset(("run", "toolRef", "sequence", "parallel")),
+    frozenset(("next", "transitions", "terminal", "sequence", "parallel")),
+)
+"""Keys of which a state hardly does without all."""
+
+
 class _Entry(NamedTuple):
     """One key of a mapping: where it and its value stand, and which key it is read as (or ``ANY``)."""
 
@@ -61,13 +68,41 @@ class Unread:
         state = self.owner(span)
         return self.states.get(state.name.value, set()) if state is not None else set()
 
+    def lacks(self, span: Span, keys: frozenset[str]) -> bool:
+        """Say whether a key that nobody knows may be one of these: the state at a place has none of them."""
+        state = self.owner(span)
+        if state is None or ANY not in self.states.get(state.name.value, ()):
+            return False
+        return self._has_none(state.name.value, keys)
+
+    def gives_more(self, span: Span) -> bool:
+        """Say whether the state at a place has a mapping under a key that nobody knows, and no params."""
+        state = self.owner(span)
+        node = self._node(state) if state is not None and self.lacks(span, frozenset(("params",))) else None
+        return node is not None and any(
+            isinstance(value, Map) and key not in STATE.names for key, (_, value) in node.entries.items()
+        )
+
     def some(self, keys: frozenset[str]) -> bool:
-        """Say whether one of these keys could not be read in some state."""
-        return ANY in self.everywhere or not keys.isdisjoint(self.everywhere)
+        """Say whether one of these keys could not be read in some state.
+
+        A key that nobody knows counts where the state has nothing to do, or no way on.
+        """
+        if not keys.isdisjoint(self.everywhere):
+            return True
+        return any(
+            ANY in lost and any(group & keys and self._has_none(state, group) for group in _VITAL)
+            for state, lost in self.states.items()
+        )
+
+    def _has_none(self, name: str, keys: frozenset[str]) -> bool:
+        state = self.flow.spec.states.get(name)
+        node = self._node(state) if state is not None else None
+        return node is None or keys.isdisjoint(node.entries)
 
     def section(self, name: str) -> bool:
-        """Say whether a section of the spec could not be read."""
-        return name in self.top or ANY in self.top
+        """Say whether a section of the spec could not be read, or may stand under a key that nobody knows."""
+        return name in self.top or (ANY in self.top and name not in self.flow.spec.top.entries)
 
     def value(self, key: str) -> bool:
         """Say whether a config key is given, and its value is not known."""
@@ -129,7 +164,9 @@ class Unread:
             return
         keys = set(_at(self._entries_of(state), item))
         if item.code.name == "duplicate-state":
-            self.top.add("states")
+            self.everywhere.update(
+                ("next", "transitions", "sequence", "parallel")
+            )  # of the one that is left out
         if state.works or state.is_group:
             keys -= {"run", "toolRef"}  # what it does is known
         self.lose(state.name.value, keys)
@@ -151,6 +188,8 @@ class Unread:
         if item.code.name == "no-states":
             self.top.add("states")
         for key in _at(self._top, item):
+            if key == ANY and self._is_scalar(item.span.start):
+                continue  # no section is a single word
             value = self.flow.spec.top.get(key)
             if key == "config" and isinstance(value, Map):
                 if self._config is None:
@@ -160,6 +199,11 @@ class Unread:
                     self.config.add(self._config[index].start)
             else:
                 self.top.add("profiles" if key == "resources" and isinstance(value, Map) else key)
+
+    def _is_scalar(self, place: int) -> bool:
+        """Say whether the key of the spec that stands at a place has a single word behind it."""
+        found = (value for key, value in self.flow.spec.top.entries.values() if key.start == place)
+        return isinstance(next(found, None), Scalar)
 
     def _node(self, state: State) -> Map | None:
         """Give the mapping of a state."""

@@ -95,3 +95,32 @@ def test_the_secret_among_them_is_not_shown() -> None:
     checked = check_bytes("many.yaml", SPEC.encode(), Settings(catalog()))
     for name in ("text", "concise", "json", "sarif", "github"):
         assert "hf_abcdefghij" not in render(name, checked.findings, hidden=checked.hidden)
+
+
+FOUR = """\
+config: {bucket: my-bucket}
+states:
+  a:
+    run: {argv: [x, "{{config.buckt}}", "{{state.b.uri}}"]}
+    resources: gpu
+    next: c
+  z: {terminal: true}
+"""
+
+
+def _codes(text: str) -> list[str]:
+    head = "apiVersion: npa.workflow/v0.0.1\nkind: Workflow\nmetadata: {name: many}\n"
+    checked = check_bytes("many.yaml", (head + text).encode(), Settings(catalog()))
+    return sorted(item.code.id for item in checked.findings if item.severity is Severity.ERROR)
+
+
+def test_a_key_that_nobody_knows_hides_nothing_else() -> None:
+    plain = _codes(FOUR)
+    assert len(plain) >= 4
+    assert _codes(f"bogus: 1\n{FOUR}") == sorted([*plain, "NPA101"])
+    assert _codes(f"descripton: what it does\n{FOUR}") == sorted([*plain, "NPA101"])
+    assert _codes(FOUR.replace("    resources", "    bogus: 1\n    resources")) == sorted([*plain, "NPA101"])
+
+
+def test_a_state_given_twice_hides_no_name_that_names_nothing() -> None:
+    assert set(_codes(FOUR + "  z: {terminal: true}\n")) >= set(_codes(FOUR))

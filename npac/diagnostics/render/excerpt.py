@@ -43,12 +43,24 @@ class _Segment(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """A stretch of a line as shown: ``places[i]`` is the column of the character ``first + i``."""
+    """A stretch of a line as shown, with where its characters stand.
+
+    ``offsets`` grow, and ``places`` has a column for each of them: that of all characters from there
+    up to the next offset.  Both count from ``first``; without offsets each character takes a column.
+    """
 
     first: int
     last: int
     text: str
-    places: Sequence[int]
+    shift: int = 0
+    offsets: Sequence[int] = ()
+    places: Sequence[int] = ()
+
+    def column(self, at: int) -> int:
+        """Give the column at which the character ``at`` of the source is shown."""
+        if not self.offsets:
+            return self.shift + at - self.first
+        return self.shift + self.places[bisect_right(self.offsets, at - self.first) - 1]
 
 
 def excerpt(
@@ -179,12 +191,7 @@ def _window(text: str, low: int, high: int, anchor: _Segment, width: int, masks:
     part = _layout(text, first, high, anchor.start, room, masks)
     head = "…" if first > low else ""
     tail = "…" if part.last < high else ""
-    places = part.places
-    if isinstance(places, range):
-        places = range(len(head), len(places) + len(head))
-    else:
-        places = [place + len(head) for place in places]
-    return _Window(first, part.last, head + part.text + tail, places)
+    return part._replace(text=head + part.text + tail, shift=len(head))
 
 
 def _is_plain(text: str) -> bool:
@@ -197,9 +204,9 @@ def _layout(text: str, first: int, high: int, wanted: int, room: int, masks: Str
     last = min(high, max(first + room, wanted))
     part = text[first:last]
     if _is_plain(part) and not masks.meets(first, last):
-        return _Window(first, last, part, range(len(part) + 1))
+        return _Window(first, last, part)
     shown: list[str] = []
-    places = [0]
+    offsets, places = [0], [0]
     column = 0
     at = first
     while at < high:
@@ -216,14 +223,15 @@ def _layout(text: str, first: int, high: int, wanted: int, room: int, masks: Str
             break
         shown.append(piece)
         column += size
-        places += [column] * max(after - at, 1)
+        offsets.append(at + 1 - first)  # what is hidden ends where it begins
+        places.append(column)
         at = max(after, at + 1)
-    return _Window(first, at, "".join(shown), places)
+    return _Window(first, at, "".join(shown), offsets=offsets, places=places)
 
 
 def _marks(segment: _Segment, window: _Window) -> Row:
-    begin = window.places[segment.start - window.first]
-    end = window.places[min(segment.end, window.last) - window.first]
+    begin = window.column(segment.start)
+    end = window.column(min(segment.end, window.last))
     if end == begin and segment.end > segment.start and begin:
         begin -= 1  # combining characters alone: mark the character that carries them
     mark = "^" if segment.primary else "-"
