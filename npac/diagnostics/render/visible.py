@@ -12,7 +12,8 @@ _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 def visible(text: str) -> str:
     """Give ``text`` as one line in which nothing is invisible or acts on a terminal.
 
-    Control characters become their pictures (``␛``), format characters their number (``<U+202E>``).
+    Control characters become their pictures (``␛``), format characters their number (``<U+202E>``), and
+    a byte of a path that is no UTF-8 its digits (``\\xff``).
     """
     if text.isprintable():
         return text
@@ -27,6 +28,8 @@ def glyph(char: str) -> str:
         return chr(0x2400 + ord(char))
     if char == "\x7f":
         return "\u2421"
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"  # how Python holds such a byte
     from unicodedata import category
 
     return f"<U+{ord(char):04X}>" if category(char) in _INVISIBLE else char
