@@ -190,7 +190,8 @@ def check_bytes(
         return _whole(source, data, [item], raw=False)
     raw = _raw_findings(source)
     if raw is not None:
-        return _whole(source, data, raw, raw=True)
+        found, values = raw
+        return _whole(source, data, found, raw=True, values=values)
     unit = run_passes(source, settings, until=until)
     hidden = [item.span for item in unit.findings if item.code.name in SECRETS]
     findings = Collector(unit.findings).ordered()
@@ -201,10 +202,15 @@ def check_bytes(
     return Checked(source, data, Collector(_masked(findings, hidden)).ordered(), unit, hidden=hidden)
 
 
-def _whole(source: SourceFile, data: bytes, findings: list[Diagnostic], *, raw: bool) -> Checked:
-    """Give the findings about a text that is not read as a spec, and the credentials in it."""
+def _whole(
+    source: SourceFile, data: bytes, findings: list[Diagnostic], *, raw: bool, values: Sequence[Span] = ()
+) -> Checked:
+    """Give the findings about a text that is not read as a spec, and the credentials in it.
+
+    ``values`` are places of secrets' values, which are hidden as credentials are.
+    """
     written = list(written_credentials(source))
-    hidden = [item.span for item in written]
+    hidden = [*(item.span for item in written), *values]
     return Checked(source, data, ordered(_masked([*findings, *written], hidden)), raw=raw, hidden=hidden)
 
 
@@ -267,19 +273,30 @@ def looks_raw(source: SourceFile) -> bool:
     return bool(keys & _RAW_KEYS) and not keys & _SPEC_KEYS
 
 
-def _raw_findings(source: SourceFile) -> list[Diagnostic] | None:
+def _raw_findings(source: SourceFile) -> tuple[list[Diagnostic], list[Span]] | None:
+    """Give the findings about raw SkyPilot YAML, and the places of secrets' values in it; None for others."""
     if not looks_raw(source):
         return None
-    from npac.backends.skypilot.raw import RawError, program_from_yaml
+    from npac.backends.skypilot.raw import program_from_yaml
+    from npac.backends.skypilot.raw_faults import Positions, RawError
 
     try:
         program_from_yaml(source.text, raw_name(source.path))
     except RawError as error:
-        place = source.span(0, min(1, len(source.text)))
-        said = [*error.problems, *([f"{error.more} more problems follow"] if error.more else [])]
         begin = "this looks like SkyPilot YAML, and npac cannot run it: "
-        return [finding("not-a-spec", f"{begin}{problem}", place, "mend the file") for problem in said]
-    return []
+        # A place that is a line is that of a text which cannot be read as a whole.
+        positions = Positions(source.text, read=not any(fault.place.line for fault in error.faults))
+        found = [
+            finding(
+                "not-a-spec", f"{begin}{fault.problem}", source.span(*positions.span(fault.place)), fault.help
+            )
+            for fault in error.faults
+        ]
+        if error.more:
+            said, place = f"{begin}{error.more} more problems follow", found[-1].span
+            found.append(finding("not-a-spec", said, place, "mend those that are listed, and check again"))
+        return found, [source.span(*span) for span in positions.hidden]
+    return [], []
 
 
 def raw_name(path: str) -> str:

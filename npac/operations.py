@@ -88,7 +88,10 @@ def why(run_id: str, wave: str = "", *, ledger: str | None = None) -> str:
 
 
 def cancel(run_id: str, reason: str = "", *, ledger: str | None = None) -> str:
-    """Ask for the end of a run; gives the request's id.  A live driver sees it at its next look."""
+    """Ask for the end of a run; gives the request's id.  A live driver sees it at its next look.
+
+    Refused for a run that has ended.
+    """
     from npac.running import open_ledger, plain_errors
     from npac.runtime.api import request_cancel
 
@@ -105,7 +108,10 @@ def answer(run_id: str, request_id: str, *, ledger: str | None = None) -> Mappin
 
 
 def retry(run_id: str, *, ledger: str | None = None) -> str:
-    """Ask for one more attempt at what failed; ``resume`` carries it out.  Gives the request's id."""
+    """Ask for one more attempt at what failed; ``resume`` carries it out.  Gives the request's id.
+
+    Refused for a run that has succeeded, and for one that is going on.
+    """
     from npac.running import open_ledger, plain_errors
     from npac.runtime.api import request_retry
 
@@ -118,14 +124,23 @@ def decide(
 ) -> str:
     """Give a blocked gate (its node id or state) its decision; ``resume`` carries it out.
 
-    Gives the request's id.  Refused for a gate that does not exist or does not wait.
+    ``decision`` is any word that a decision artifact may hold.  Gives the request's id.  Refused for
+    another word, and for a gate that does not exist or does not wait.
     """
+    from npac.errors import NpacError
     from npac.running import open_ledger, plain_errors
+    from npac.runtime import decisions
     from npac.runtime.api import demand_blocked_gate, request_decision
 
+    try:
+        meant = decisions.meaning(decision)
+    except decisions.DecisionError as error:
+        raise NpacError(
+            f"the {error}", remedy="Give promote_checkpoint to go on, or loop_back for another round."
+        ) from error
     with plain_errors():
         book = open_ledger(run_id, ledger)
-        return request_decision(book, demand_blocked_gate(book, gate), decision, reason, by=by)
+        return request_decision(book, demand_blocked_gate(book, gate), meant, reason, by=by)
 
 
 def logs(

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import datetime
 import functools
+import hashlib
 import os
 import re
 import secrets as random_secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from npac.backends.errors import BackendError
 from npac.backends.skypilot import documents
 from npac.diagnostics.credentials import redacted
 from npac.errors import NpacError
+from npac.ir.canonical import program_bytes
 from npac.ir.errors import LinkError
 from npac.ir.linking import LinkRecord, link_program
 from npac.ir.program import Gate, Program, Wave
@@ -29,8 +32,11 @@ from npac.launch.ports import Engine, EngineError
 from npac.ledger.ports import LedgerError, RunLedger, StoreError
 from npac.ledger.root import LedgerRoot, default_root
 from npac.ledger.stores import demand_usable, store_for
+from npac.reading import MAX_SPEC_BYTES, read_regular
 from npac.runtime import api as runtime
+from npac.runtime.exposure import demand_unexposed_id, demand_unexposed_options, demand_unexposed_text
 from npac.runtime.options import RunOptions, RunResult
+from npac.runtime.precheck import demand_launchable
 from npac.runtime.progress import Progress, Silent
 from npac.runtime.signals import NoInterrupts, caught
 from npac.runtime.view import RunView
@@ -71,8 +77,18 @@ def ledger_root(url: str | None) -> LedgerRoot:
 
 def open_ledger(run_id: str, url: str | None) -> RunLedger:
     """Open the ledger of a run.  Raises :class:`NpacError` when there is none."""
+    root = ledger_root(url)
     with plain_errors():
-        return ledger_root(url).open(run_id)
+        try:
+            return root.open(run_id)
+        except LedgerError as error:
+            if not valid_name(run_id) or os.path.lexists(root.path / run_id):
+                raise
+            raise NpacError(
+                f"{error}, so nothing of it was begun",
+                remedy="If its npac run was ended in its first moments, give that same command again; "
+                "else `npac runs` lists the runs there: check the run id and the ledger root.",
+            ) from error
 
 
 def local_root() -> Path:
@@ -116,13 +132,20 @@ def run(
 ) -> RunResult:
     """Run a spec, a build or raw SkyPilot YAML; see :func:`npac.api.run`."""
     values = secret_values(secrets)
+    _demand_unexposed(values, run_id or "", options)
     program, blobs, pins, accelerators = load_target(target, options, compile, whole=True)
+    with plain_errors():
+        for what, data in (*blobs.items(), ("program", program_bytes(program))) if values else ():
+            demand_unexposed_text(values, f"the {what} that is stored with the run", data)
     name = new_run_id(program.workflow or "run") if run_id is None else run_id
     if not valid_name(name):
         raise NpacError(
             f"{name!r} cannot be a run id",
             remedy="Use 1 to 96 letters, digits, '.', '_' and '-', the first a letter or digit.",
         )
+    other = _linked_for(target, blobs)
+    if progress is not None and other not in ("", name):
+        progress.note(f"the build holds the documents of run {other}: its program is linked anew for {name}")
     link = LinkRecord(
         name,
         run_uid=random_secrets.token_hex(16),
@@ -136,6 +159,8 @@ def run(
     place = make_engine(engine, engine_options)
     _demand_engine(program, place)
     _demand_stores(program, name)
+    with plain_errors():
+        demand_launchable(program, place, _renderer(program, link), name, values)
     root = ledger_root(ledger)
     with plain_errors():
         taken_up = root.open(name) if root.holds(name) else None
@@ -156,8 +181,29 @@ def run(
             runtime.admit(world, program, link, run_options, others)
             book = taken_up or root.create(name)
             return runtime.start_run(
-                book, world, program, link, run_options, blobs=blobs, others=others, driver=_driver()
+                book,
+                world,
+                program,
+                link,
+                run_options,
+                blobs=blobs,
+                others=others,
+                driver=_driver(),
+                target=_shown(target, values.values()),
             )
+
+
+def _shown(target: PathLike, secret: Iterable[str]) -> str:
+    """Give the whole path of what is run, as it is put on record.
+
+    Empty for one that is no text, looks like a credential, or holds one of the ``secret`` values.
+    """
+    path = os.path.abspath(target)
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return ""
+    return "" if redacted(path) != path or any(value in path for value in secret) else path
 
 
 def _other_ledgers(root: LedgerRoot, run_id: str) -> list[RunLedger]:
@@ -184,33 +230,62 @@ def resume(
 ) -> RunResult:
     """Go on with a run; see :func:`npac.api.resume`."""
     with plain_errors():
-        book = ledger_root(ledger).open(run_id)
+        book = open_ledger(run_id, ledger)
         stored = runtime.load(book)
+        tell = progress or Silent()
         names = sorted({*secrets, *(str(name) for name in stored.view.secrets)})
         values = secret_values(names, missing_ok=True)
         place = make_engine(str(stored.view.engine["name"]), engine_options)
+        if not stored.view.ended or runtime.may_be_retried(book):
+            said = _of_the_spec(stored.view)
+            if said:
+                tell.note(said)
         with _interrupts(handle_signals) as interrupts:
             world = runtime.World(
                 place,
                 store_for,
                 _renderer(stored.program, stored.link),
                 secrets=values,
-                progress=progress or Silent(),
+                progress=tell,
                 interrupts=interrupts,
             )
             return runtime.resume_run(book, world, run_options, driver=_driver())
 
 
+def _of_the_spec(view: RunView) -> str:
+    """Say that what a run was started from has changed or cannot be compared; empty when it is the same."""
+    from npac.build.manifest import FILE
+    from npac.checking import read_bytes
+
+    folder = os.path.isdir(view.target)
+    stored = view.blobs.get("manifest" if folder else "spec", "")
+    try:
+        found = read_bytes(os.path.join(view.target, FILE) if folder else view.target) if view.target else b""
+    except NpacError:
+        found = b""
+    if found and stored:
+        if hashlib.sha256(found).hexdigest() == stored:
+            return ""
+        return (
+            f"{view.target} has changed since run {view.run_id} began, which goes on with the program stored "
+            f"with it; to run what is there now: npac run {shlex.quote(view.target)}"
+        )
+    return (
+        f"run {view.run_id} goes on with the program stored with it, which cannot be compared with "
+        f"{view.target or 'its spec'}; a changed spec needs a new run"
+    )
+
+
 def status(run_id: str, *, ledger: str | None) -> RunView:
     """Give what a run's log says; see :func:`npac.api.status`."""
     with plain_errors():
-        return runtime.run_view(ledger_root(ledger).open(run_id))
+        return runtime.run_view(open_ledger(run_id, ledger))
 
 
 def damage(run_id: str, *, ledger: str | None) -> list[tuple[str, str]]:
     """Give what an unfinished run needs to go on and has lost; see :func:`npac.operations.damage`."""
     with plain_errors():
-        book = ledger_root(ledger).open(run_id)
+        book = open_ledger(run_id, ledger)
         return runtime.damage(book, runtime.run_view(book))
 
 
@@ -248,6 +323,20 @@ def load_target(
         return program, blobs, pins, accelerators
     program, spec = compile(target, options)
     return program, {"spec": spec}, pins, accelerators
+
+
+def _linked_for(target: PathLike, blobs: Mapping[str, bytes]) -> str:
+    """Give the run id that a build was linked for; empty for a build without one, and for a spec."""
+    if "manifest" not in blobs:
+        return ""
+    from npac.build.errors import BuildError
+    from npac.build.manifest import manifest_from_bytes
+    from npac.build.reader import read_link
+
+    with suppress(BuildError):  # it was whole a moment ago; what becomes of it now is no matter to the run
+        link = read_link(Path(target), manifest_from_bytes(blobs["manifest"]))
+        return link.run_id if link is not None else ""
+    return ""
 
 
 def _demand_whole(path: Path) -> None:
@@ -293,6 +382,20 @@ def secret_values(names: Sequence[str], *, missing_ok: bool = False) -> dict[str
             remedy="Export them in the environment; --secret-env takes names, never values.",
         )
     return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def _demand_unexposed(values: Mapping[str, str], run_id: str, options: Any) -> None:
+    """Refuse secrets' values in what is given besides the target, before anything of it is shown."""
+    given = {"--var": options.vars, "--set": options.sets, "--pin": options.pins or {}}
+    given["--accelerator"] = options.accelerators or {}
+    pairs = {name: each.items() if isinstance(each, Mapping) else each for name, each in given.items()}
+    with plain_errors():
+        demand_unexposed_id(values, run_id)
+        demand_unexposed_options(values, pairs.items())
+        for path in options.config if values else ():
+            with suppress(OSError):  # A file that cannot be read is refused where it is used.
+                data = read_regular(Path(path), MAX_SPEC_BYTES)
+                demand_unexposed_text(values, f"the config file {os.fspath(path)}", data)
 
 
 def _demand_names(names: Sequence[str]) -> None:

@@ -51,6 +51,10 @@ class Options(NamedTuple):
     """Codes, or beginnings of codes, that are reported; empty for all.  Goes before the project's."""
     ignore: Sequence[str] = ()
     """Codes that are not reported, besides those that the project ignores."""
+    endpoint_url: str = ""
+    """The S3 endpoint of tasks, for documents that are linked; a run takes it from its environment."""
+    source_uri: str = ""
+    """Where the source of tasks is, for documents that are linked; likewise."""
     use_project: bool = True
     """Look for ``npac.toml`` or ``[tool.npac]`` from the spec's folder upwards."""
 

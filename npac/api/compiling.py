@@ -122,7 +122,11 @@ def link_record(options: Options, run_id: str) -> LinkRecord:
     from npac.ir.linking import LinkRecord
 
     return LinkRecord(
-        valid_run_id(run_id), pins=dict(options.pins or {}), accelerators=dict(options.accelerators or {})
+        valid_run_id(run_id),
+        endpoint_url=options.endpoint_url,
+        source_uri=options.source_uri,
+        pins=dict(options.pins or {}),
+        accelerators=dict(options.accelerators or {}),
     )
 
 

@@ -7,6 +7,7 @@ a whole build and is none: a note of the files to come, objects, views, and the 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -192,6 +193,11 @@ def _write(directory: Path, plan: _Plan, manifest: Manifest) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            raise BuildError(
+                f"{_in_the_way(directory)}, so no build can be written to {directory}.",
+                "Choose another folder with -o, or move that away.",
+            ) from error
         raise BuildError(
             f"The folder {directory} could not be made: {error.strerror}.",
             "Choose another folder with -o, or mend its permissions.",
@@ -207,6 +213,17 @@ def _write(directory: Path, plan: _Plan, manifest: Manifest) -> None:
         write_atomic(directory / path, body.parts() if body.kept is None else body.kept)
     write_atomic(directory / FILE, manifest_bytes(manifest))
     _clean(directory, plan, owned)
+
+
+def _in_the_way(directory: Path) -> str:
+    """Say what stands where the folder, or one above it, should be."""
+    for path in (directory, *directory.parents):
+        if os.path.lexists(path):
+            break
+    kind = "a file" if path.is_file() else "a device, pipe or socket"
+    if path.is_symlink():
+        kind = f"a link to {kind}" if path.exists() else "a link that leads nowhere"
+    return f"{path} is {kind}, not a folder"
 
 
 def _previous(directory: Path) -> Manifest | None:

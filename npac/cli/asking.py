@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from npac.api import NpacError, answer, holder, status
-from npac.cli.drivers import NONE, driver_word
+from npac.cli.drivers import NONE, driver_word, placed
 
 PATIENCE = 20.0
 """Seconds within which a live driver is expected to answer; it may be busy, and answers later then."""
@@ -57,7 +57,7 @@ def carry_out(
             told = True
         if time.monotonic() >= until:
             click.echo(f"{run_id}: {what} is left for the run's driver, which has not answered yet")
-            click.echo(f"  next: npac status {run_id}")
+            click.echo(placed(f"  next: npac status {run_id}", run_id, place["ledger"]))
             return
         time.sleep(_EVERY)
 
@@ -71,7 +71,10 @@ def _driven(error: NpacError) -> bool:
 def _exit(run_id: str, said: Mapping[str, Any], ledger: str | None, ends: bool) -> None:
     """Show a driver's answer, and how the run ended where it was to end."""
     if not said.get("accepted"):
-        raise NpacError(f"run {run_id}: {said.get('why') or 'refused'}", remedy=f"npac status {run_id}")
+        raise NpacError(
+            f"run {run_id}: {said.get('why') or 'refused'}",
+            remedy=placed(f"npac status {run_id} shows where it is", run_id, ledger),
+        )
     click.echo(f"{run_id}: {said.get('why') or 'the request was taken up'}", err=ends)
     until = time.monotonic() + ENDING
     while ends:
@@ -82,6 +85,8 @@ def _exit(run_id: str, said: Mapping[str, Any], ledger: str | None, ends: bool) 
 
             finish(result_of(view), ledger)
         if time.monotonic() >= until:
-            click.echo(f"{run_id}: still being cancelled\n  next: npac status {run_id}")
+            click.echo(
+                placed(f"{run_id}: still being cancelled\n  next: npac status {run_id}", run_id, ledger)
+            )
             return
         time.sleep(_EVERY)

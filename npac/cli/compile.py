@@ -18,12 +18,16 @@ from npac.cli.show import show_findings
 @link_options
 @click.option("-o", "--output", metavar="DIR", help="Write a build: manifest, objects, readable documents.")
 @click.option("--run-id", metavar="ID", help="Link for this run id: the final documents.")
+@click.option("--endpoint", metavar="URL", help="With --run-id: the S3 endpoint that tasks use.")
+@click.option("--source-uri", metavar="URI", help="With --run-id: where the tasks' source is.")
 @click.option("--check", "compare", is_flag=True, help="Write nothing: see that DIR holds this very build.")
 @click.option("--color/--no-color", default=None, help="Use colour for findings.")
 def command(
     specs: tuple[str, ...],
     output: str | None,
     run_id: str | None,
+    endpoint: str | None,
+    source_uri: str | None,
     compare: bool,
     color: bool | None,
     **shared: Any,
@@ -36,7 +40,9 @@ def command(
     """
     if compare and output is None:
         raise click.UsageError("--check compares with a build: name its folder with -o DIR")
-    options = take_options(shared)
+    if run_id is None and (endpoint is not None or source_uri is not None):
+        raise click.UsageError("--endpoint and --source-uri are values of a run: name it with --run-id")
+    options = take_options(shared)._replace(endpoint_url=endpoint or "", source_uri=source_uri or "")
     failed = []
     compiled: list[tuple[str, Compiled]] = []
     for spec in specs:
@@ -59,11 +65,15 @@ def command(
             continue
         build(item, folder, run_id=run_id)
         click.echo(
-            f"{folder}: {len(item.program.waves())} waves, {len(item.program.gates())} gates, "
-            f"program sha256:{item.digest[:16]}"
+            f"{folder}: {_counted(len(item.program.waves()), 'wave')}, "
+            f"{_counted(len(item.program.gates()), 'gate')}, program sha256:{item.digest[:16]}"
         )
     if failed or stale:
         raise SystemExit(1)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _report_drift(spec: str, item: Compiled, folder: Path, run_id: str | None) -> bool:

@@ -14,12 +14,16 @@ from npac.cli.run import driver_options, place_options, take_driver, take_lines,
 @click.command()
 @click.argument("run_id")
 @click.argument("gate")
-@click.argument("decision", type=click.Choice(["promote_checkpoint", "loop_back"]))
+@click.argument("decision")
 @click.option("--reason", required=True, help="Why, for the log; a decision by hand is audited.")
 @driver_options
 @place_options
 def command(run_id: str, gate: str, decision: str, reason: str, **shared: Any) -> None:
-    """Give a blocked gate its decision, and go on."""
+    """Give a blocked gate its decision, and go on.
+
+    DECISION is promote_checkpoint (or promote) or loop_back (or loop_back_to_inner_loop), as in a
+    decision artifact.
+    """
     from npac.api import decide
     from npac.cli.asking import carry_out
 

@@ -10,6 +10,19 @@ import click
 
 from npac.api import DecisionView, LaunchView, WaveView
 
+_ANSWERS = {
+    "c": "cancel", "cancel": "cancel", "d": "detach", "detach": "detach",
+    "g": "continue", "go": "continue", "go on": "continue",
+}  # fmt: skip
+_ASKED = 3
+"""How often Ctrl-C's question is put before the run is left alone."""
+
+_QUESTION = """
+Interrupted. What is to become of the run?
+  c  cancel: end its jobs, and the run with them
+  d  detach: leave its jobs running, and end only this command
+  g  go on: forget the interruption"""
+
 
 class Lines:
     """Writes one line for each thing that has happened; the clock counts from when the driver began.
@@ -100,11 +113,18 @@ class Lines:
         if not sys.stdin.isatty():
             return "detach"
         self._replaceable = False
-        click.echo(
-            "\nCancel the run's jobs, detach and leave them running, or go on? [c/d/g] ", err=True, nl=False
-        )
-        answer = sys.stdin.readline().strip().lower()[:1]
-        return {"c": "cancel", "g": "continue"}.get(answer, "detach")
+        click.echo(_QUESTION, err=True)
+        for _ in range(_ASKED):
+            click.echo("[c/d/g] ", err=True, nl=False)
+            answer = sys.stdin.readline()
+            if not answer:
+                break
+            choice = _ANSWERS.get(answer.strip().lower())
+            if choice is not None:
+                return choice
+            click.echo("that is none of c, d and g", err=True)
+        click.echo("no answer was given: detaching", err=True)
+        return "detach"
 
     def close(self) -> None:
         """Take away the line that said what is running."""

@@ -145,6 +145,7 @@ def finish(result: Any, ledger: str | None) -> None:
 
 def _tell(result: Any, ledger: str | None) -> None:
     from npac.api import status
+    from npac.cli.drivers import placed
 
     view = status(result.run_id, ledger=ledger)
     if result.state == "failed":
@@ -152,11 +153,13 @@ def _tell(result: Any, ledger: str | None) -> None:
 
         show_ends(view, ledger)
     told = f": {result.reason}" if result.reason else ""
+    if view.detached and not view.ended and view.state != "blocked":
+        told = f": its driver has left ({view.detached}), its jobs go on"
     if result.state == "succeeded" and view.waves:
         told = f" at {list(view.waves.values())[-1].label}"
     click.echo(f"{result.run_id}: {result.state}{told}")
     if result.remedy:
-        click.echo(f"  next: {result.remedy}")
+        click.echo(f"  next: {placed(result.remedy, result.run_id, ledger)}")
     if result.state == "succeeded":
         _artifacts(view)
 
@@ -205,6 +208,7 @@ def command(
         )
     options = take_options(shared)
     driver = take_driver(shared)
+    named = shared.get("ledger")
     place = take_place(shared)
     lines = take_lines(shared)
     if plan_only:
@@ -212,6 +216,12 @@ def command(
 
         show_plan(target, options, "RUN-ID" if run_id is None else run_id, assume)
         return
+    if place["ledger"] and named is None:
+        from npac.api import runs_place
+
+        click.echo(
+            f"ledger: {runs_place(ledger=place['ledger'])} (from the project's configuration)", err=True
+        )
     try:
         result = run(
             target,

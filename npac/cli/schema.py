@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import click
 
-from npac.api import schema
+from npac.api import SCHEMAS, schema
 
 
-@click.command()
-def command() -> None:
-    """Print the JSON Schema of specs, for editors.
+@click.command(
+    epilog=f"""NAME is one of {", ".join(SCHEMAS)}: the schema of specs, of catalogs of your own tools, of
+    test files of specs, and of the program and the manifest of a build."""
+)
+@click.argument("name", default="workflow", metavar="[NAME]")
+def command(name: str) -> None:
+    """Print a JSON Schema, for editors: that of specs, or the one that NAME says.
 
     Write it to a file, and name that file in the editor's settings or in a spec's first line:
 
@@ -18,4 +22,4 @@ def command() -> None:
 
     A schema sees the form of a spec; `npac check` sees the rest too.
     """
-    click.echo(schema(), nl=False)
+    click.echo(schema(name), nl=False)

@@ -7,6 +7,7 @@ number of a closed stream and get what was meant for it.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import os
@@ -32,7 +33,7 @@ def prepare() -> None:
     Closed ones are opened: reading is refused as on a closed stream, writing goes nowhere, as who
     closed them wants it.  What else cannot be written to standard output raises :class:`OutputLost`;
     to standard error it is lost, since nobody could be told.  Characters that an encoding lacks are
-    written as escapes.
+    written as escapes, bytes of a path that are no UTF-8 as ``\\xff``.
     """
     for number in range(3):
         try:
@@ -53,14 +54,34 @@ def prepare() -> None:
 
 
 def _nowhere() -> TextIO:
-    return open(os.devnull, "w", encoding="utf-8", errors="backslashreplace")
+    return open(os.devnull, "w", encoding="utf-8", errors=_ESCAPED)
 
 
 def _guarded(stream: Any, kind: type[_Raw]) -> TextIO:
     stream.flush()
     raw = kind(stream.fileno())
     lines = kind is _Errors or raw.isatty()
-    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, "backslashreplace", line_buffering=lines)
+    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, _ESCAPED, line_buffering=lines)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Give escapes for what cannot be encoded; a byte that Python holds as half a pair is shown as itself."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    shown, end = codecs.backslashreplace_errors(error)
+    text = error.object[error.start : error.end]
+    if any("\udc80" <= char <= "\udcff" for char in text):
+        shown = "".join(
+            f"\\x{ord(char) - 0xDC00:02x}"
+            if "\udc80" <= char <= "\udcff"
+            else char.encode("ascii", "backslashreplace").decode("ascii")
+            for char in text
+        )
+    return str(shown), end
+
+
+_ESCAPED = "npac-escaped"
+codecs.register_error(_ESCAPED, _escaped)
 
 
 class _Closed(io.RawIOBase):
@@ -96,7 +117,9 @@ class _Raw(io.RawIOBase):
             except BlockingIOError:  # someone else made the terminal non-blocking
                 import select
 
-                select.select((), (self._number,), ())
+                waiting = select.poll()
+                waiting.register(self._number, select.POLLOUT)
+                waiting.poll()
             except OSError as error:
                 self.lose(error)
                 return view.nbytes

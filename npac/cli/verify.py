@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from npac.api import restore, verify
+from npac.api import NpacError, restore, verify
 from npac.diagnostics.credentials import redacted
 
 
@@ -15,6 +17,7 @@ from npac.diagnostics.credentials import redacted
 )
 def command(folder: str, again: bool) -> None:
     """Hash a build again and say which file was changed, is lacking, or is extra (exit code 1)."""
+    _demand_folder(folder)
     if again:
         restore(folder)
     problems = verify(folder)
@@ -30,3 +33,15 @@ def command(folder: str, again: bool) -> None:
     if problems:
         raise SystemExit(1)
     click.echo(f"{folder}: every file is what was compiled")
+
+
+def _demand_folder(folder: str) -> None:
+    """Refuse what is no folder: nothing is said then of any build (exit code 2)."""
+    if os.path.isdir(folder):
+        return
+    if os.path.exists(folder):
+        raise NpacError(
+            f"{folder} is not a folder, so it is no build",
+            remedy="Name the folder that was given to npac compile with -o.",
+        )
+    raise NpacError(f"there is no folder {folder}", remedy="Check the path.")

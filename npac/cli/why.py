@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from npac.api import damage, holder, status, why
-from npac.cli.drivers import driver_word, next_step
+from npac.api import damage, holder, result_of, status, why
+from npac.cli.drivers import driver_word, placed
 from npac.cli.project_defaults import ledger_of
 
 
@@ -20,11 +20,11 @@ def command(run_id: str, wave: str | None, ledger: str | None) -> None:
     view = status(run_id, ledger=root)
     word = driver_word(holder(run_id, ledger=root))
     faults = [] if wave else damage(run_id, ledger=root)
-    remedy = faults[0][1] if faults else next_step(view, word)
+    remedy = faults[0][1] if faults else result_of(view, word).remedy
     text += "".join(f" It is damaged: {fault}." for fault, _ in faults)
     if remedy and remedy not in text:
         driver = {"dead": "Its driver is dead", "none": "It has no driver"}.get(word)
         jobs = ", and its jobs go on by themselves" if view.run_uid else ""
         text += f" {driver}{jobs}." if driver else ""
         text += f" Next: {remedy}"
-    click.echo(text)
+    click.echo(placed(text, run_id, root))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.syntax.ast import ConfigEntry
-from npac.syntax.nearest import nearest
+from npac.syntax.nearest import Names
 from npac.syntax.spec_parser import config_entries, written_credentials
 from npac.text.source import SourceFile
 from npac.text.yaml_nodes import Map, Scalar, parse_yaml
@@ -46,12 +46,13 @@ def apply_overrides(
     Gives all that was given, also what was refused.
     """
     given: list[ConfigEntry] = []
+    names = Names(entries)
     for file in overrides.files:
         for key, entry in _file_entries(file, report).items():
             given.append(entry)
             if isinstance(entry.node, Map) and _stands_for_its_keys(entries.get(key), entry.node):
                 continue
-            _replace(entries, key, entry, overrides.allow_new, report)
+            _replace(entries, key, entry, overrides.allow_new, names, report)
     options: list[tuple[str, Sequence[tuple[str, str]]]] = [("set", overrides.sets), ("var", overrides.vars)]
     for origin, pairs in options:
         # one text for all, an option a line, so that a place in it says which option is meant
@@ -64,7 +65,7 @@ def apply_overrides(
             key_node = Scalar(source, at, middle, key, "")
             given.append(ConfigEntry(key_node, Scalar(source, middle + 1, end, value, "!"), origin))
             if _is_text(key) and _is_text(value):
-                _replace(entries, key, given[-1], overrides.allow_new, report)
+                _replace(entries, key, given[-1], overrides.allow_new, names, report)
             else:
                 message = f"--{origin} {key!r:.80} holds bytes that are no UTF-8 text"
                 report.append(finding("override-type", message, source.span(at, end), "write it as UTF-8"))
@@ -102,14 +103,19 @@ def _file_entries(file: SourceFile, report: list[Diagnostic]) -> dict[str, Confi
 
 
 def _replace(
-    entries: dict[str, ConfigEntry], key: str, entry: ConfigEntry, allow_new: bool, report: list[Diagnostic]
+    entries: dict[str, ConfigEntry],
+    key: str,
+    entry: ConfigEntry,
+    allow_new: bool,
+    names: Names,
+    report: list[Diagnostic],
 ) -> None:
     old = entries.get(key)
     if old is None:
         if allow_new:
             entries[key] = entry
             return
-        near = nearest(key, entries)
+        near = names.nearest(key)
         help_text = f"did you mean {near[0]!r}? " if near else ""
         help_text += "config keys are declared by the spec or by its tools; --allow-new-vars lifts this"
         message = f"the spec has no config key {key!r:.80}"

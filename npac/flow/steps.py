@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
 _NODE = 1024
-"""What a node of a profile that is filled in once more counts for, with what the rules do with it, in bytes."""
+"""Bytes that a node of a profile counts for when it is filled in again, the work of the rules included."""
 _COUNTS = ("disk_size", "num_nodes")
 """Profile keys that take a whole number, or the config key that holds one."""
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}\Z")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 PENDING = "PENDING"
 STARTING = "STARTING"
@@ -136,5 +136,18 @@ class Engine(Protocol):
         """Yield the log of a job in pieces of text, of one task where ``task`` is given.
 
         With ``follow``, goes on until the job is over.
+        """
+        ...
+
+
+@runtime_checkable
+class Prechecking(Protocol):
+    """An engine that can say without launching anything whether it takes documents."""
+
+    def precheck(self, documents: Sequence[Mapping[str, Any]], name: str, secrets: Mapping[str, str]) -> None:
+        """Raise :class:`EngineError`, phase ``"rejected"``, for documents that a launch would refuse.
+
+        Nothing is made, and nothing is asked of what may be otherwise at the launch (free places,
+        room on a disk).
         """
         ...

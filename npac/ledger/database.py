@@ -112,6 +112,7 @@ class Database:
         """
         self.path = path
         self._lock = threading.RLock()
+        self._process = os.getpid()
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 raise LedgerError(
@@ -156,6 +157,12 @@ class Database:
         """Close the file; a ledger that is merely dropped loses nothing."""
         with self._lock:
             self._connection.close()
+
+    def __del__(self) -> None:
+        # A connection refers to itself, so its files would stay open until a collector comes by.
+        connection = getattr(self, "_connection", None)
+        if connection is not None and self._process == os.getpid():
+            connection.close()
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:

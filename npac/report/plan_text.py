@@ -10,6 +10,7 @@ from npac.ir.program import PROMOTE, Artifact, End, Gate, Node, Program, Step, W
 from npac.ir.values import Value, bind, show
 from npac.report.analysis import Analysis
 from npac.report.captions import counted, runs, shorten, trigger_text
+from npac.report.commands import command
 from npac.report.demand import accelerator_text
 from npac.report.paths import Place, place
 from npac.report.plan_summary import detail_text, summary
@@ -23,8 +24,8 @@ INDENT = 2
 class Row:
     """One line of the table: number, state, what it runs, accelerators, nodes; or one free text.
 
-    ``depth`` is that of the loops around it.  ``detail`` rows give a name (``out``), a text and a
-    schema label.
+    ``cut`` says that what it runs is a command, of which the beginning says the most; ``depth`` is
+    that of the loops around it.  ``detail`` rows give a name (``out``), a text and a schema label.
     """
 
     number: str = ""
@@ -34,6 +35,7 @@ class Row:
     nodes: str = ""
     depth: int = 0
     heading: bool = False
+    cut: bool = False
     details: list[tuple[str, str, str]] = field(default_factory=list)
 
 
@@ -58,9 +60,10 @@ def plan_text(
 ) -> str:
     """Give the plan of one path, or of a whole program folded by its loops.
 
-    ``width`` is the number of columns that lines may have; with None nothing is shortened.
+    ``width`` is the number of columns that lines may have; with None nothing is shortened, and each
+    command has a line of its own.
     """
-    table = _Table(program, late)
+    table = _Table(program, late, whole=width is None)
     rows = table.of_path(path) if path is not None else table.of_program()
     lines = [*_head(program, path, head), ""]
     limit = max(width, NARROWEST) if width is not None else None
@@ -86,9 +89,10 @@ def common_folder(uris: Iterable[str]) -> str:
 
 
 class _Table:
-    def __init__(self, program: Program, late: Mapping[str, str]) -> None:
+    def __init__(self, program: Program, late: Mapping[str, str], *, whole: bool) -> None:
         self.program = program
         self.late = late
+        self.whole = whole
         self.uris: list[str] = []
 
     def of_path(self, path: Sequence[Node]) -> list[Row]:
@@ -163,9 +167,20 @@ class _Table:
             step = self.program.steps[member.step]
             nodes = str(step.num_nodes)
             row = Row(number, step.state, runs(step), accelerator_text(step), nodes, depth + bool(wave.group))
+            self._command(row, steps)
             self._details(row, wave, steps)
             rows.append(row)
         return rows
+
+    def _command(self, row: Row, steps: Sequence[Step]) -> None:
+        """Add the command: in the table, as far as there is room, or whole on a line of its own."""
+        if not self.whole and steps[0].tool_ref:
+            return
+        text, rounds = self._merged([command(step, self.late) for step in steps])
+        if not self.whole and text:
+            row.runs, row.cut = text, True
+        elif text and (text != row.runs or rounds):
+            row.details.append(("run", text, rounds))
 
     def _details(self, row: Row, wave: Wave, steps: Sequence[Step]) -> None:
         step = steps[0]
@@ -182,15 +197,14 @@ class _Table:
     def _artifacts(self, row: Row, name: str, rounds: Sequence[Sequence[Artifact]]) -> None:
         """Add the artifacts of all rounds; a URI that differs in numbers only is written once."""
         for at, item in enumerate(rounds[0]):
-            texts = [self._text(items[at].uri) for items in rounds if at < len(items)]
-            text = merged(texts)
-            if text is None:
-                text = texts[0]
-                label = f"{item.schema} (first of {len(set(texts))})".lstrip()
-            else:
-                label = item.schema
+            text, rest = self._merged([self._text(items[at].uri) for items in rounds if at < len(items)])
             self.uris.append(text)
-            row.details.append((name, text, label))
+            row.details.append((name, text, f"{item.schema} {rest}".strip()))
+
+    def _merged(self, texts: Sequence[str]) -> tuple[str, str]:
+        """Give one text for those of all rounds, and what it leaves out."""
+        text = merged(texts)
+        return (text, "") if text is not None else (texts[0], f"(first of {len(set(texts))})")
 
     def _gate_row(self, gates: Sequence[Gate], decision: str, depth: int) -> Row:
         gate = gates[0]
@@ -304,7 +318,10 @@ def _lines(rows: Sequence[Row], limit: int | None, base: str) -> list[str]:
         if row.heading:
             lines.append(" " * (widths[0] + 2) + indent + row.state)
             continue
-        lines.append(_line([row.number, indent + row.state, row.runs, row.accelerators, row.nodes], widths))
+        what = row.runs
+        if row.cut and len(what) > widths[2]:
+            what = f"{what[: widths[2] - 1]}…"
+        lines.append(_line([row.number, indent + row.state, what, row.accelerators, row.nodes], widths))
         margin = " " * (widths[0] + 2) + indent + "  "
         longest = max((len(name) for name, _, _ in row.details), default=0)
         for name, text, label in row.details:

@@ -70,7 +70,8 @@ def demand_own_outputs(outputs: Iterable[Iterable[str]], others: Callable[[], It
             if clash:
                 raise Refused(
                     f"run {other.run_id} is not finished and writes {uri}, as this run does ({clash})",
-                    remedy="let it end or cancel it, put run.id into the URI, or use --allow-shared-outputs",
+                    remedy=f"let it end, end it (npac cancel {other.run_id}), put run.id into the URI, "
+                    "or use --allow-shared-outputs",
                 )
 
 

@@ -14,11 +14,12 @@ from npac.ledger.ports import LeaseHeld, Request, RunLedger
 from npac.runtime import admission, fold, gates, outputs
 from npac.runtime import events as ev
 from npac.runtime.admission import unknown_outputs
+from npac.runtime.advice import has_ended, next_step
 from npac.runtime.driver import drive, release
 from npac.runtime.options import Driven, Refused, RunOptions, RunResult, result_of
 from npac.runtime.session import CANCEL, DECIDE, RETRY, Session
 from npac.runtime.stored import StoredRun, damage, demand_same, demand_unbegun, load, unbegun
-from npac.runtime.view import BLOCKED, CANCELLED, FAILED, SUCCEEDED, RunView
+from npac.runtime.view import BLOCKED, CANCELLED, FAILED, RUNNING, SUCCEEDED, WAITING, RunView
 from npac.runtime.waves import affordable
 from npac.runtime.why import why
 from npac.runtime.world import LaunchValues, Render, World
@@ -38,6 +39,7 @@ __all__ = [
     "demand_blocked_gate",
     "demand_unbegun",
     "load",
+    "may_be_retried",
     "request_cancel",
     "request_decision",
     "request_retry",
@@ -60,6 +62,7 @@ def start_run(
     blobs: Mapping[str, bytes] | None = None,
     others: Callable[[], Iterable[RunLedger]] = tuple,
     driver: Mapping[str, Any] | None = None,
+    target: str = "",
 ) -> RunResult:
     """Run a program from its entry, in the empty ledger of a new run.
 
@@ -67,7 +70,8 @@ def start_run(
 
     ``link`` holds the run's id (the ledger's) and its random uid.  ``blobs`` are stored with the run
     (``{"spec": …, "manifest": …}``).  ``others`` gives the ledgers of the other runs of the same
-    root, whose outputs must not overlap.  ``driver`` is what this driver says of itself.
+    root, whose outputs must not overlap.  ``driver`` is what this driver says of itself.  ``target``
+    is the path of what is run, for people who want to run it anew.
 
     Raises :class:`Refused` before anything is launched, and a ledger error when the ledger
     cannot be written at the very beginning; all later trouble is in the result.
@@ -99,6 +103,7 @@ def start_run(
                 "engine": _engine(capabilities),
                 "secrets": list(secrets),
                 "options": dataclasses.asdict(options),
+                "target": target,
             },
         )
     except BaseException:
@@ -165,9 +170,9 @@ def resume_run(
     stored = load(ledger)
     demand_same(stored, program, link)
     options = options or _options(stored.view)
-    asked = ledger.requests()
-    if not asked and not _may_go_on(stored.view, asked, options):
-        return _left_alone(stored.view)
+    # A request that came too late for a run stays in its ledger, and is answered if it ever goes on.
+    if not _may_go_on(stored.view, ledger.requests(), options):
+        return result_of(stored.view)
     fence = _take(ledger, driver)
     view = fold.fold(ledger.events(), ledger.get_blob)
     session = Session(ledger, fence, view, world, options)
@@ -183,7 +188,7 @@ def resume_run(
         retry = _take_requests(session, stored.program) or view.retry
         if not retry and not _may_go_on(view, (), options):
             release(session)
-            return _left_alone(view)
+            return result_of(view)
         session.append(
             ev.RUN_RESUMED,
             {"engine": _engine(capabilities), "options": dataclasses.asdict(options), "retry": retry},
@@ -192,14 +197,6 @@ def resume_run(
         release(session)
         raise
     return drive(session, stored.program, capabilities, resumed=True)
-
-
-def _left_alone(view: RunView) -> RunResult:
-    """Give the result of an ended run, with what would make it go on."""
-    result = result_of(view)
-    if view.state in (FAILED, CANCELLED):
-        return dataclasses.replace(result, remedy=f"npac retry {view.run_id}")
-    return result
 
 
 def run_view(ledger: RunLedger) -> RunView:
@@ -212,31 +209,51 @@ def run_view(ledger: RunLedger) -> RunView:
     return view
 
 
-def _demand_someone(ledger: RunLedger) -> None:
-    """Refuse to leave a request for a run that never began, unless its driver may be about to begin."""
+def _gone(ledger: RunLedger) -> bool:
+    """Say whether it is certain that nobody drives a run."""
     last = ledger.holder()
-    gone = last is None or last["released"] or last["liveness"] == "dead"
-    if gone and not fold.fold(ledger.events(), ledger.get_blob).run_uid:
+    return last is None or bool(last["released"]) or last["liveness"] == "dead"
+
+
+def _demand_someone(ledger: RunLedger) -> RunView:
+    """Give the view of a run that takes requests.
+
+    Refused is one that never began, unless its driver may be about to begin.
+    """
+    # Looked for before the log is read: a driver that goes in between has put all on record.
+    gone = _gone(ledger)
+    view = run_view(ledger)
+    if gone and not view.run_uid:
         raise unbegun(ledger)
+    return view
 
 
 def request_cancel(ledger: RunLedger, reason: str = "") -> str:
     """Ask for the end of a run; gives the request's id.
 
     A live driver sees it within one poll.  When there is none, :func:`resume_run` takes the run and
-    cancels what is in flight.  Raises :class:`Refused` for a run that never began, unless its driver
-    may be alive and about to.
+    cancels what is in flight.  Raises :class:`Refused` for a run that has ended and is not to be tried
+    again, and for one that never began, unless its driver may be alive and about to.
     """
-    _demand_someone(ledger)
+    view = _demand_someone(ledger)
+    if view.ended and not _asked(ledger, RETRY):
+        raise Refused(has_ended(view, "cancel"), remedy=next_step(view))
     return ledger.ask(CANCEL, {"reason": reason or "cancelled by request"})
 
 
 def request_retry(ledger: RunLedger) -> str:
     """Ask for one more attempt at what failed; :func:`resume_run` carries it out.
 
-    Raises :class:`Refused` as :func:`request_cancel` does.
+    Raises :class:`Refused` for a run that has succeeded, one that is going on, and one that never began.
     """
-    _demand_someone(ledger)
+    view = _demand_someone(ledger)
+    if view.state == SUCCEEDED:
+        raise Refused(has_ended(view, "retry"), remedy=f"npac status {view.run_id} shows how it went")
+    if view.state in (RUNNING, WAITING) and not _gone(ledger):
+        raise Refused(
+            f"run {view.run_id} is going on; there is no failed wave to try again",
+            remedy=f"npac status {view.run_id} shows where it is",
+        )
     return ledger.ask(RETRY, {})
 
 
@@ -273,6 +290,11 @@ def _engine(capabilities: Capabilities) -> dict[str, str]:
 def _options(view: RunView) -> RunOptions:
     known = {each.name for each in dataclasses.fields(RunOptions)}
     return RunOptions(**{name: value for name, value in view.options.items() if name in known})
+
+
+def may_be_retried(ledger: RunLedger) -> bool:
+    """Say whether one more attempt was asked for, and no driver has seen it yet."""
+    return _asked(ledger, RETRY)
 
 
 def _asked(ledger: RunLedger, kind: str) -> bool:

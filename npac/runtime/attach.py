@@ -174,7 +174,8 @@ def attach(session: Session, capabilities: Capabilities, batch: Batch) -> Launch
                 f"{values.name} needs the secrets {', '.join(lacking)}, which were not given",
                 code="SECRETS_MISSING",
                 node=batch.wave.id,
-                remedy="resume with --secret-env for each of them",
+                remedy="export them, then: npac resume "
+                + " ".join([session.view.run_id, *(f"--secret-env {name}" for name in lacking)]),
             )
         unique = capabilities.unique_launch_key
         goal = tx.Goal(
@@ -239,7 +240,7 @@ def _attached(
             f"job {end.row.id} carries the launch id of {values.name}, and the log has no intent for it",
             code="LAUNCH_UNRECORDED",
             node=node,
-            remedy="check the run's log with `npac runs fsck`",
+            remedy=f"check the run's log: npac runs fsck {session.view.run_id}",
         )
     ref = JobRef.of(end.row, capabilities.instance, values.launch_id)
     session.append(

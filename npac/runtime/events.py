@@ -12,7 +12,8 @@ happened".  All data is JSON.  ``node`` is always the id of a node of the progra
     ``link_blob`` and what else the caller stored, such as ``spec_blob``; the digest of each, which for
     the first two is the identity of the program and the link record), ``outputs_blob``
     (``{"outputs": [[uri, kind], …]}``, all that the program may write), ``engine`` (``name``,
-    ``instance``), ``secrets`` (names), ``options``.
+    ``instance``), ``secrets`` (names), ``options``, ``target`` (the path of what is run; empty where that
+    is not known).
 ``run-resumed``
     ``engine``, ``options``, ``retry`` (a person asked for one more attempt): a later driver goes on.
 ``trigger-waiting`` / ``trigger-fired``
@@ -22,7 +23,8 @@ happened".  All data is JSON.  ``node`` is always the id of a node of the progra
     One per attempt, before anything of it is launched: ``node``, ``number``, ``label``, ``kind``,
     ``loops``, ``attempt``, ``members`` (those that this attempt posts), ``states`` (a name for each
     member of the wave), ``budget`` (``first``, ``retries``, ``infrastructure``, ``request`` or
-    ``lost-output``) and, in the first attempt, ``before``: the observation (or null) of each declared
+    ``lost-output``), ``retry_all`` (another attempt runs all members, also those that have succeeded) and, in
+    the first attempt, ``before``: the observation (or null) of each declared
     output, ``{uri: …}``; ``opens``: ``{group: {uri: …}}`` for sequences that begin here; and ``marks``:
     the mark of that moment that the store of each gives, ``{uri: …}``.
 ``launch-intent``

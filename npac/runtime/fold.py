@@ -66,6 +66,7 @@ def _run_created(view: RunView, data: Data, event: Event) -> None:
     view.run_id = data["run_id"]
     view.run_uid = data["run_uid"]
     view.workflow = data["workflow"]
+    view.target = str(data.get("target", ""))
     view.created = event.at
     view.blobs = {name.removesuffix("_blob"): digest for name, digest in data["blobs"].items()}
     view.outputs = data["outputs_blob"]
@@ -91,7 +92,7 @@ def _run_resumed(view: RunView, data: Data, event: Event) -> None:
 
 def _trigger_waiting(view: RunView, data: Data, event: Event) -> None:
     view.state = WAITING
-    view.reason = f"waiting for objects at {data['uri']}"
+    view.reason = f"{data['state']} awaits objects at {data['uri']}"
     view.triggers[data["node"], data["state"]] = TriggerView(data["node"], data["state"], data["uri"], False)
 
 
@@ -116,6 +117,7 @@ def _wave_started(view: RunView, data: Data, event: Event) -> None:
             states=tuple(data["states"]),
             before=_observations(data["before"]),
             marks=dict(data.get("marks", {})),
+            retry_all=data.get("retry_all"),
         )
         view.waves[wave.node] = wave
         for group, seen in data["opens"].items():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+
 from npac.ir.program import PROMOTE, Gate, Program
 from npac.ir.values import link
 from npac.ledger.ports import Request, StoreChanged
+from npac.ledger.stores.file import path_of
 from npac.ledger.stores.identity import in_words
 from npac.runtime import decisions
 from npac.runtime import events as ev
+from npac.runtime.advice import next_step
 from npac.runtime.leaving import Blocked, Failed
 from npac.runtime.needs import walked
 from npac.runtime.options import Refused
@@ -42,7 +46,7 @@ def decide(session: Session, gate: Gate) -> str:
             f"gate {gate.id} cannot decide: {error} ({uri})",
             code="DECISION_INVALID",
             node=gate.id,
-            remedy=f"mend what {record.state} writes to {uri}",
+            remedy=_mend(session, gate, record),
         ) from error
     following = gate.promote if decision == PROMOTE else gate.loop_back
     session.append(
@@ -83,8 +87,23 @@ def _read(session: Session, gate: Gate, record: OutputRecord) -> bytes:
         ) from error
 
 
+def _mend(session: Session, gate: Gate, record: OutputRecord) -> str:
+    """Say how a run gets over an artifact that holds no decision: its writer runs again once it is gone.
+
+    That is so only for the wave that ran last; what others made from it would not be made again.
+    """
+    gone = f"rm {shlex.quote(path_of(record.uri))}" if record.uri.startswith("file://") else record.uri
+    last = next(reversed(session.view.waves), "")
+    if record.node == last:
+        return f"mend what {record.state} writes, remove what it wrote ({gone}) so that it runs again"
+    return (
+        f"remove what {record.state} wrote ({gone}), npac retry {session.view.run_id}, "
+        f"and give the decision: {_remedy(session, gate)}"
+    )
+
+
 def _remedy(session: Session, gate: Gate) -> str:
-    return f"npac decide {session.view.run_id} {gate.id} promote_checkpoint --reason '…'"
+    return f"npac decide {session.view.run_id} {gate.id} promote_checkpoint --reason '…' (or loop_back)"
 
 
 def blocked_gate(view: RunView, program: Program) -> Gate | None:
@@ -118,9 +137,10 @@ def demand_blocked(view: RunView, program: Program, wanted: str) -> Gate:
         return gate
     at = walked(view, program)[1]
     if gate is not None:
-        remedy = f"npac decide {view.run_id} {gate.id} promote_checkpoint --reason '…'"
+        remedy = f"npac decide {view.run_id} {gate.id} promote_checkpoint --reason '…' (or loop_back)"
     else:
-        remedy = view.remedy or f"npac why {view.run_id} says what it waits for"
+        blocked = next_step(view) if view.state == BLOCKED else ""
+        remedy = blocked or f"npac why {view.run_id} says what it waits for"
     waits = f": {view.reason}" if view.reason else ""
     raise Refused(
         f"gate {wanted} of run {view.run_id} is not blocked; the run is {view.state} at {at}{waits}",

@@ -6,6 +6,7 @@ from npac.launch.backoff import Backoff
 from npac.launch.ports import Capabilities, EngineError, JobRow
 from npac.launch.supervision import Dark, Ended, Foreign, Gone, JobRef, Moved, Watch, look
 from npac.runtime import events as ev
+from npac.runtime.advice import MAX_WAIT
 from npac.runtime.attach import Batch, LaunchRejected, attach, launch_of, wave_of
 from npac.runtime.leaving import Blocked
 from npac.runtime.session import Session
@@ -29,8 +30,6 @@ _SLICE = 1.0
 CANCEL_PATIENCE = 120.0
 """Seconds within which a cancelled job must be seen to have ended."""
 
-MAX_WAIT = "MAX_WAIT"
-
 
 def run(session: Session, capabilities: Capabilities, batch: Batch) -> JobRow:
     """Bring a batch to the end of its job, from wherever the log says it is.
@@ -44,7 +43,7 @@ def run(session: Session, capabilities: Capabilities, batch: Batch) -> JobRow:
             f"{capabilities.instance}; its jobs cannot be seen from here",
             code="ENGINE_MOVED",
             node=batch.wave.id,
-            remedy="resume with the engine state directory that the run was started with",
+            remedy="set NPAC_HOME as it was when the run was started, then resume",
         )
     if launch is None or launch.job is None:
         launch = attach(session, capabilities, batch)
@@ -107,13 +106,13 @@ def _vanished(batch: Batch, ref: JobRef, verdict: Gone | Foreign) -> Blocked:
             f"the engine answers, but has no job {ref.id} ({ref.name}) any more; how it ended is not known",
             code="JOB_GONE",
             node=batch.wave.id,
-            remedy="find out what became of the job before you go on",
+            remedy="find out what became of the job",
         )
     return Blocked(
         f"job {ref.id} is now {verdict.row.name}, not {ref.name}; it was left alone",
         code="JOB_FOREIGN",
         node=batch.wave.id,
-        remedy="resume with the engine that the run was started with",
+        remedy="have the engine that the run was started with, then resume",
     )
 
 
@@ -185,7 +184,7 @@ def _out_of_time(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
             f"{launch.name} is not done after {session.options.max_wait:g} s; its job goes on",
             code=MAX_WAIT,
             node=batch.wave.id,
-            remedy=f"npac resume {session.view.run_id}",
+            remedy=f"npac resume {session.view.run_id} (without --max-wait it waits for as long as it takes)",
         )
     return _cancel(session, batch, launch, MAX_WAIT)
 

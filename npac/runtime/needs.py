@@ -5,6 +5,7 @@ from __future__ import annotations
 from npac.ir.program import Gate, Program, Wave, successors
 from npac.ir.values import link
 from npac.runtime import outputs
+from npac.runtime.advice import OUTPUT_LOST
 from npac.runtime.leaving import Blocked
 from npac.runtime.session import Session
 from npac.runtime.view import RUNNING, SUCCEEDED, OutputRecord, RunView
@@ -37,9 +38,9 @@ def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
             raise Blocked(
                 f"{record.uri}, which {record.state} had written and the rest of the run reads, is gone; "
                 f"waves after {record.node} were made from it",
-                code="OUTPUT_LOST",
+                code=OUTPUT_LOST,
                 node=record.node,
-                remedy=f"put it back, or start a new run; nothing of {session.view.run_id} was changed",
+                remedy="put it back",
             )
         again.setdefault(record.node, set()).update(members)
     return {node: tuple(sorted(members)) for node, members in again.items()}

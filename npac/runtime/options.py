@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from npac.runtime.advice import next_step
 from npac.runtime.view import BLOCKED, CANCELLED, FAILED, SUCCEEDED, RunView
 
 EXIT_SUCCEEDED = 0
@@ -73,14 +74,17 @@ class RunResult:
     """The one thing to do next; empty when nothing is needed."""
 
 
-def result_of(view: RunView) -> RunResult:
-    """Give the result that belongs to a view; a run that still goes on counts as interrupted."""
+def result_of(view: RunView, driver: str = "none") -> RunResult:
+    """Give the result that belongs to a view; a run that still goes on counts as interrupted.
+
+    ``driver`` is what is known of the run's driver: ``none``, ``dead``, ``alive`` or ``unknown``.
+    """
     return RunResult(
         run_id=view.run_id,
         state=view.state,
         exit_code=_EXITS.get(view.state, EXIT_INTERRUPTED),
         reason=view.reason or view.detached,
-        remedy=view.remedy or (f"npac resume {view.run_id}" if not view.ended else ""),
+        remedy=next_step(view, driver),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from npac.ir.program import Artifact, Program, Wave
 from npac.ir.values import link
 from npac.launch.backoff import Backoff
-from npac.ledger.ports import Observation, StoreChanged, StoreError
+from npac.ledger.ports import Observation, Store, StoreChanged, StoreError
 from npac.runtime import events as ev
 from npac.runtime.leaving import Blocked, Failed
 from npac.runtime.session import Session
@@ -152,7 +152,7 @@ def prove(
         seen = observe(session, each)
         why = ""
         if seen is None:
-            why = "nothing is there"
+            why = _instead(store_for(each.uri), each) or "nothing is there"
         elif seen.empty:
             why = "it is empty"
         elif each.key not in first:
@@ -173,6 +173,19 @@ def prove(
             record = {"uri": each.uri, "kind": each.kind, "state": state}
             records.append({**record, "observation": ev.observation_to_json(seen)})
     return Proof(records, missing)
+
+
+def _instead(store: Store, what: Declared) -> str:
+    """Say that an artifact of the other kind stands where one was declared; empty when none does."""
+    other = "file" if what.kind == "directory" else "directory"
+    try:
+        if store.observe(what.uri.rstrip("/"), other) is None:
+            return ""
+    except StoreError:
+        return ""
+    if other == "directory":
+        return "a directory stands there, not a file; end the URI with a slash, or declare kind: directory"
+    return "a file stands there, not a directory; take the slash off the URI's end, or declare kind: file"
 
 
 def same(one: Observation | None, other: Observation | None) -> bool:

@@ -88,8 +88,10 @@ class SignalInterrupts:
 
     def wait(self, seconds: float) -> None:
         """Wait so long, or until a signal comes."""
-        ready, _, _ = select.select([self._read], [], [], max(seconds, 0.0))
-        if ready:
+        # unlike `select`, it takes descriptors of any number
+        waiting = select.poll()
+        waiting.register(self._read, select.POLLIN)
+        if waiting.poll(max(seconds, 0.0) * 1000):
             os.read(self._read, 4096)
 
 

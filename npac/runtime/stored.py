@@ -54,7 +54,7 @@ def unbegun(ledger: RunLedger) -> Refused:
         )
     return Refused(
         f"run {ledger.run_id} was given up before anything of it was on record; nothing was launched",
-        remedy=f"npac run SPEC --run-id {ledger.run_id} starts it",
+        remedy=f"give the same npac run command again: npac run SPEC --run-id {ledger.run_id}",
     )
 
 

@@ -70,15 +70,18 @@ def _await(session: Session, wave: Wave, trigger: Trigger) -> None:
         if haul is not None and trigger.max_polls and polls >= trigger.max_polls:
             raise Failed(
                 f"the trigger of {trigger.state} found {haul.fresh} of {trigger.min_objects} "
-                f"objects at {uri} in {polls} polls",
+                f"objects at {uri} in {polls} poll{'' if polls == 1 else 's'}",
                 code="TRIGGER_TIMEOUT",
-                remedy="put the objects there and start again, or raise maxPolls",
+                remedy=f"put the objects at {uri}",
             )
         if not announced:
             where = {"node": wave.id, "state": trigger.state, "uri": uri}
             session.append(ev.TRIGGER_WAITING, where)
             announced = True
-        session.world.progress.waiting(f"{trigger.state}: {trigger.min_objects} objects at {uri}", polls)
+        plural = "" if trigger.min_objects == 1 else "s"
+        session.world.progress.waiting(
+            f"{trigger.state}: {trigger.min_objects} object{plural} at {uri}", polls
+        )
         _sleep(session, float(trigger.poll_seconds))
 
 

@@ -75,6 +75,17 @@ class LaunchView:
     ended: bool = False
     results: list[MemberResult] = field(default_factory=list)
 
+    @property
+    def word(self) -> str:
+        """Give the status for people, also before the engine has given one."""
+        if self.status:
+            return self.status
+        if self.absent:
+            return "not made"
+        if self.job is not None or self.accepted:
+            return "accepted, not seen yet"
+        return "being launched" if self.open else "not launched yet"
+
 
 @dataclass(slots=True)
 class AttemptView:
@@ -99,6 +110,21 @@ class AttemptView:
         return {r.member for launch in self.launches.values() for r in launch.results if r.ok}
 
 
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """One member of a wave, as it was last seen."""
+
+    state: str
+    job: str
+    """Id of its latest job; empty while there is none."""
+    status: str
+    exit_code: int | None
+    reason: str
+    """Why it failed; empty when it did not."""
+    attempt: int
+    """The attempt that it was last launched in; 0 for none."""
+
+
 @dataclass(slots=True)
 class WaveView:
     """All that is known of one wave."""
@@ -112,6 +138,8 @@ class WaveView:
     before: dict[str, Observation | None] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
     """The stores' marks of the moment before its first attempt, by output."""
+    retry_all: bool | None = None
+    """Another attempt runs all members, also those that have succeeded; None where that is not on record."""
     attempts: list[AttemptView] = field(default_factory=list)
 
     @property
@@ -136,6 +164,38 @@ class WaveView:
     def done(self) -> set[int]:
         """Give the members that have succeeded in any attempt."""
         return set().union(*(attempt.done() for attempt in self.attempts))
+
+    def members(self) -> list[MemberView]:
+        """Give each member as it was last seen, in the program's order."""
+        found = {n: MemberView(name, "", "not launched", None, "", 0) for n, name in enumerate(self.states)}
+        for attempt in self.attempts:
+            for launch in attempt.launches.values():
+                job = launch.job.id if launch.job is not None else launch.job_id
+                seen = {each[0]: each[1] for each in launch.task_status}
+                if len(seen) != len(launch.tasks):
+                    seen = {}  # tasks of one name cannot be told apart
+                for member, task in zip(launch.members, launch.tasks, strict=False):
+                    status = seen.get(task) or launch.word
+                    found[member] = MemberView(self.states[member], job, status, None, "", attempt.number)
+                for result in launch.results:
+                    found[result.member] = MemberView(
+                        self.states[result.member],
+                        job,
+                        result.status,
+                        result.exit_code,
+                        _said(result),
+                        attempt.number,
+                    )
+        return list(found.values())
+
+
+def _said(result: MemberResult) -> str:
+    """Give why a member failed; empty for one that succeeded."""
+    if result.ok:
+        return ""
+    if result.missing or not result.exit_code:
+        return result.reason
+    return f"exit code {result.exit_code}"
 
 
 @dataclass(slots=True)
@@ -173,6 +233,8 @@ class RunView:
     run_id: str = ""
     run_uid: str = ""
     workflow: str = ""
+    target: str = ""
+    """Path of what was given to be run; empty where that is not on record."""
     created: str = ""
     blobs: dict[str, str] = field(default_factory=dict)
     """What was stored with the run, by name without ``_blob``; ``program`` and ``link`` are identities."""

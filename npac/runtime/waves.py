@@ -83,6 +83,7 @@ class WaveRunner:
             "members": list(members),
             "states": [_member_name(program, wave, m) for m in range(len(wave.members))],
             "budget": budget,
+            "retry_all": wave.group_retry_all,
             "before": {},
             "opens": {},
             "marks": {},
@@ -180,7 +181,7 @@ class WaveRunner:
         job = launch.job.id if launch.job else launch.name
         if launch.cancelling == jobs.MAX_WAIT and kind != classify.PAYLOAD:
             reason = f"job {job} was not done in time and was cancelled"
-            self._fail(wave, known.last, classify.CANCELLED, jobs.MAX_WAIT, reason, "raise --max-wait")
+            self._fail(wave, known.last, classify.CANCELLED, jobs.MAX_WAIT, reason, "")
             return
         if kind == classify.CANCELLED:
             reason = f"job {job} was cancelled"
@@ -193,10 +194,9 @@ class WaveRunner:
         reason = _say_all(known, worst)
         skipped = sum(1 for number in range(launch.batch + 1, len(wave.batches) + 1))
         if skipped:
-            reason += f"; {skipped} later batches were not launched"
-        state = self._program.steps[wave.members[worst[0].member].step].state
-        remedy = f"npac logs {self._session.view.run_id} {state}"
-        self._fail(wave, known.last, kind, code, reason, remedy)
+            later = "1 later batch was" if skipped == 1 else f"{skipped} later batches were"
+            reason += f"; {later} not launched"
+        self._fail(wave, known.last, kind, code, reason, "")
 
     def _fail(self, wave: Wave, attempt: AttemptView, kind: str, code: str, reason: str, remedy: str) -> None:
         self._session.append(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from npac.runtime.view import BLOCKED, CANCELLED, FAILED, PLANNED, RUNNING, SUCCEEDED, RunView, WaveView
+import shlex
+
+from npac.runtime.advice import next_step
+from npac.runtime.view import CANCELLED, FAILED, PLANNED, RUNNING, SUCCEEDED, WAITING, RunView, WaveView
 
 
 def why(view: RunView, wave: str = "") -> str:
@@ -19,15 +22,22 @@ def why(view: RunView, wave: str = "") -> str:
     if view.reason and view.state not in (SUCCEEDED, RUNNING):
         said.append(_sentence(view.reason))
     done = sum(each.state == SUCCEEDED for each in view.waves.values())
-    said.append(f"{done} waves have succeeded" + (f"; it was last at {view.node}." if view.node else "."))
+    counted = "1 wave has succeeded" if done == 1 else f"{done} waves have succeeded"
+    last = view.waves.get(view.node)
+    at = "" if view.state == SUCCEEDED or last is None else f"; it was last at {last.label}"
+    said.append(f"{counted}{at}.")
     current = view.waves.get(view.node)
     if current is not None and view.state != SUCCEEDED:
         said.append(_evidence(current, view.reason))
+        if current.state == FAILED and any(launch.job for launch in current.last.launches.values()):
+            said.append(f"Its log: npac logs {view.run_id} {shlex.quote(current.label)}.")
     if view.dark:
         said.append(f"The engine does not answer: {_sentence(view.dark)}")
     if view.detached:
         said.append(f"Its last driver left ({view.detached}); its jobs go on.")
-    said.append(_next(view))
+    # Whether a run that goes on has a driver is not known here, and so not what is to be done.
+    if view.detached or view.state not in (RUNNING, WAITING):
+        said.append(_next(view))
     return " ".join(part for part in said if part)
 
 
@@ -60,8 +70,8 @@ def _wave(view: RunView, wave: WaveView) -> str:
     if records:
         more = f" and {len(records) - 5} more" if len(records) > 5 else ""
         said.append(f"It is on record as the writer of {', '.join(records[:5])}{more}.")
-    if last.remedy and wave.state == FAILED:
-        said.append(f"Next: {last.remedy}")
+    if wave.state == FAILED and wave.node == view.node and view.state not in (RUNNING, WAITING):
+        said.append(_next(view))
     return " ".join(part for part in said if part)
 
 
@@ -88,15 +98,8 @@ def _evidence(wave: WaveView, told: str = "") -> str:
 
 
 def _next(view: RunView) -> str:
-    if view.state == SUCCEEDED:
-        return ""
-    if view.remedy:
-        return f"Next: {view.remedy}"
-    if view.state == FAILED:
-        return f"Next: npac retry {view.run_id}"
-    if view.state == BLOCKED or view.detached:
-        return f"Next: npac resume {view.run_id}"
-    return ""
+    remedy = next_step(view)
+    return f"Next: {remedy}" if remedy else ""
 
 
 def _sentence(text: str) -> str:

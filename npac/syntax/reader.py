@@ -207,9 +207,10 @@ class Reader:
     ) -> dict[str, tuple[Scalar, Node]]:
         """Give the entries of a mapping by canonical key, reporting unknown and doubly spelt ones.
 
-        Keys that begin with ``x-`` are always allowed and left out.  With ``guess``, one that is a slip
-        of the hand away from a known key is reported, and read as that key where nothing else gives
-        it: what it holds is then not missed elsewhere.
+        Keys that begin with ``x-`` are always allowed and left out.  With ``guess``, for mappings of a
+        spec, one that is a slip of the hand away from a known key is reported, and read as that key
+        where nothing else gives it: what it holds is then not missed elsewhere.  One that another
+        mapping of the language has is reported with the place where it belongs.
         """
         names = tuple(known)
         found: dict[str, tuple[Scalar, Node]] = {}
@@ -235,8 +236,11 @@ class Reader:
             if canonical not in names:
                 if not self._lists("unknown-key", key):
                     continue
-                near = self._known.setdefault(names, Names(names)).nearest(text)
-                if near:
+                place = _belongs(text, names) if guess else ""
+                near = [] if place else self._known.setdefault(names, Names(names)).nearest(text)
+                if place:
+                    help_text = place
+                elif near:
                     help_text = f"did you mean {near[0]!r}?"
                     if guess and is_slip(text, near[0]):
                         slips.append((near[0], key, value))
@@ -260,3 +264,9 @@ class Reader:
         for canonical, key, value in slips:
             found.setdefault(canonical, (key, value))
         return found
+
+
+def _belongs(key: str, known: tuple[str, ...]) -> str:
+    from npac.syntax.elsewhere import belongs  # most specs never ask
+
+    return belongs(key, known)

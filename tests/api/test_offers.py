@@ -139,6 +139,13 @@ def test_every_schema_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     for name in api.SCHEMAS:
         assert json.loads(api.schema(name))["$schema"].startswith("http")
     assert invoke(capsys, "schema").out == api.schema() == api.schema("workflow")
+    for name in api.SCHEMAS:
+        assert invoke(capsys, "schema", name).out == api.schema(name)
+    listed = " ".join(invoke(capsys, "schema", "--help").out.split())
+    assert f"NAME is one of {', '.join(api.SCHEMAS)}" in listed
+    refused = invoke(capsys, "schema", "spec")
+    assert (refused.code, refused.out) == (2, "")
+    assert "Choose one of workflow, catalog" in refused.err
     with pytest.raises(NpacError, match="'spec'") as caught:
         api.schema("spec")
     assert "workflow, catalog" in caught.value.remedy

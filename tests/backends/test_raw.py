@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from npac.backends.skypilot.documents import LaunchValues, link_documents, unlinked
-from npac.backends.skypilot.raw import RawError, is_raw, program_from_yaml
+from npac.backends.skypilot.raw import is_raw, program_from_yaml
+from npac.backends.skypilot.raw_faults import RawError
 from npac.ir.canonical import digest
 from npac.ir.codec import program_from_json, program_to_json
 from npac.ir.linking import LinkRecord, link_program

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from npac.backends.skypilot import raw
-from npac.backends.skypilot.raw import RawError, program_from_yaml
+from npac.backends.skypilot.raw import program_from_yaml
+from npac.backends.skypilot.raw_faults import RawError
 from npac.ir.canonical import digest
 from npac.ir.verifier import MAX_NODES, verify
 

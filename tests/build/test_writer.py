@@ -171,7 +171,7 @@ def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
 
 def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("x")
-    with pytest.raises(BuildError, match="could not be made"):
+    with pytest.raises(BuildError, match="is a file, not a folder"):
         build(tmp_path / "out")
 
 

@@ -255,7 +255,7 @@ def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
     head = RUNTIME if name.startswith("gates") else HEAD
     small, large = shape(size), shape(4 * size)
     _seconds(small, head)
-    ratios = []
+    ratios: list[float] = []
     while len(ratios) < _TRIES:
         before = min(_seconds(small, head) for _ in range(2))
         ratios.append(_seconds(large, head) / max(before, 0.002))

@@ -178,7 +178,9 @@ def test_a_home_that_may_only_be_read_can_be_looked_at(home: Path, capsys) -> No
         for words, shown in {**before, **logs}.items():
             done = without_override(*words.split())
             assert (done.code, done.out) == (0, shown), (words, done)
-        for words in ("resume r", "retry r", "cancel r"):
+        late = without_override("cancel", "r")
+        assert (late.code, "nothing to cancel" in late.out) == (0, True), late
+        for words in ("resume r", "retry r"):
             done = without_override(*words.split())
             assert "Traceback" not in done.err, done
             assert done.code == 2 and "help:" in done.err, (words, done)

@@ -51,7 +51,7 @@ def test_a_failure_shows_the_ends_of_the_logs_and_each_reason_once(home: Path, c
         shown = invoke(capsys, command, "r").out
         assert shown.count("one ended FAILED") == shown.count("two ended FAILED") == 1, shown
     again = invoke(capsys, "retry", "r", *FAST)
-    assert "uses the program stored with the run; a changed spec needs a new run" in again.err
+    assert "stored with" not in again.err, "nothing has changed"
 
 
 def test_the_folders_of_outputs_are_made(home: Path, capsys) -> None:
@@ -125,7 +125,7 @@ def test_s3_without_boto3_is_refused_before_the_launch(home: Path, capsys, monke
     done = invoke(capsys, "run", spec, "--run-id", "r", *FAST)
     assert done.code == 2
     assert "s3://bucket-1/r/x cannot be looked at: s3:// needs boto3" in done.err
-    assert done.err.count("pip install 'npac[s3]'") == 1
+    assert done.err.count("pip install boto3") == 1
     assert not (home / "ran").exists() and not (home / "home" / "runs" / "r").exists()
 
 

@@ -73,7 +73,7 @@ def test_every_command_says_what_it_is_and_what_to_do(home: Path, capsys, point:
     assert status.code == 0
     assert status.out.splitlines() == [
         "r: planned: given up before launch; nothing of it is on record",
-        f"  next: {NEXT}",
+        f"  next: give the same npac run command again: {NEXT}",
     ]
     why = invoke(capsys, "why", "r")
     assert why.code == 0 and "r has not begun" in why.out and NEXT in why.out and "jobs go on" not in why.out

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from npac.diagnostics.collector import Collector, Policy, counts, fails, ordered
+from npac.diagnostics.collector import Collector, Policy, counts, fails, limited, ordered
 from npac.diagnostics.color import paint, wants_color
 from npac.diagnostics.diagnostic import Severity
 from npac.text.source import SourceFile
@@ -115,3 +115,15 @@ def test_severities_are_set_by_the_longest_entry(make, codes):
 def test_what_must_be_shown_cannot_be_lowered(make):
     policy = Policy(severity={"NPA302": Severity.NOTE}, always=("NPA302",))
     assert [each.severity for each in policy.apply([make("a\n", "a")])] == [Severity.ERROR]
+
+
+def test_of_one_kind_only_so_many_are_listed_and_the_others_counted(make, codes):
+    _, warning, _ = codes
+    text = "".join(f"{letter}\n" for letter in "abcdef")
+    found = [make(text, letter) for letter in "abcdef"] + [make(text, "a", code=warning)]
+    listed = list(limited(found, most=2))
+    assert [item.span.text for item in listed] == ["a", "b", "a", "c"]
+    assert listed[-1].message == "4 more of this kind begin here, which are not listed"
+    assert (listed[-1].code.id, listed[-1].severity) == ("NPA302", Severity.ERROR)
+    assert list(limited(found, most=6)) == found
+    assert list(limited(found, most=2, but=("unknown-state", "old-spelling"))) == found

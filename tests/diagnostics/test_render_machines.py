@@ -288,3 +288,15 @@ def test_emit_writes_what_the_stream_can_take():
     emit("a…\n", utf8)
     utf8.flush()
     assert raw.getvalue() == "a…\n".encode()
+
+
+def test_very_many_findings_have_a_line_each_and_say_the_same(make):
+    source = SourceFile("a.yaml", "".join(f"k{number}: []\n" for number in range(1_500)))
+    found = [make(source, f"k{number}:", message=f"no [] {number}") for number in range(1_500)]
+    text = render("json", found)
+    assert text.count("\n") == 1_500 + 2
+    assert json.loads(text) == [json.loads(render("json", [item]))[0] for item in found]
+    log = render("sarif", found)
+    results = json.loads(log)["runs"][0]["results"]
+    assert results == [json.loads(render("sarif", [item]))["runs"][0]["results"][0] for item in found]
+    assert log.count("\n") < 1_500 + 60

@@ -342,3 +342,21 @@ def test_rendering_text_imports_little():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_beyond_a_thousand_findings_each_is_one_line(make):
+    source = SourceFile("a.yaml", "".join(f"k{number}: 1\n" for number in range(1500)))
+    found = [make(source, f"k{number}:", message=f"no state {number}") for number in range(1500)]
+    lines = render("text", found).splitlines()
+    more = lines.index("500 more, one on each line:")
+    assert sum(line.startswith("error[NPA302]") for line in lines[:more]) == 1000
+    assert lines[more + 1] == "a.yaml:1001:1: NPA302 no state 1000"
+    assert lines[more + 500] == "a.yaml:1500:1: NPA302 no state 1499"
+    assert lines[-1] == "1500 errors in 1 file"
+    assert "more, one on each line" not in render("text", found[:1000])
+
+
+def test_characters_without_a_column_do_not_go_on_without_end(make):
+    source = SourceFile("a.yaml", "a" + "\u0301" * 50_000 + "X" + "\u0301" * 50_000 + "\n")
+    text = render("text", [make(source, "X")], width=40)
+    assert len(text) < 1_000 and "X" in text

@@ -281,3 +281,28 @@ def test_many_stacked_comments_take_linear_time():
     kept, unused = found.split([at(source, "one")])
     assert time.process_time() - begun < 5
     assert (kept, len(unused)) == ([], 39_999)
+
+
+def test_many_comments_on_one_line_are_read_each_for_itself():
+    text = (
+        "a: 1 "
+        + "# npac: ignore[NPA302] " * 2_000
+        + "\n"
+        + " " * 50
+        + "# npac: ignore[NPA105] " * 3
+        + "\nb: 2\n"
+    )
+    found = find(text)
+    assert [item.lines for item in found.items[:2_000]] == [(1,)] * 2_000
+    assert [item.lines for item in found.items[2_000:]] == [(2, 3)] * 3
+    assert [item.comment.text for item in found.items] == (
+        ["# npac: ignore[NPA302]"] * 2_000 + ["# npac: ignore[NPA105]"] * 3
+    )
+
+
+def test_only_so_many_codes_that_do_not_exist_are_looked_up():
+    text = "".join(f"a{number}: 1 # npac: ignore[NPA{number:03}]\n" for number in range(400, 500))
+    found = find(text, known=KNOWN)
+    meant = [item.help.startswith("did you mean") for item in found.malformed]
+    assert len(meant) == 100
+    assert not any(meant[64:])

@@ -182,3 +182,19 @@ def test_passes_do_not_recurse() -> None:
     assert [at for at in (0, 10, 11, count - 1) if "a" in used[at]] == [11, count - 1]
     path = Ways(graph).around(count - 1, ())
     assert path is not None and path[:2] == ["s0", "s1"] and path[-1] == f"s{count - 1}"
+
+
+@given(graphs())
+def test_dominators_of_large_graphs_are_the_same(graph: FlowGraph) -> None:
+    order = reverse_postorder(graph)
+    usual = dominators(graph, order)
+    tail = [len(graph.points) + at for at in range(1200)]  # a chain behind one of the points
+    large = graph_of([list(point.successors) for point in graph.points] + [[at + 1] for at in tail])
+    large.points[-1].successors = ()
+    last = order[-1]
+    large.points[last].successors = (*large.points[last].successors, tail[0])
+    found = dominators(large, reverse_postorder(large))
+    for b in order:
+        for a in order:
+            assert found.dominates(a, b) == usual.dominates(a, b), (a, b)
+    assert found.dominates(last, tail[-1]) and found.dominates(tail[0], tail[-1])

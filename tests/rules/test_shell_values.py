@@ -42,6 +42,11 @@ TEXTS = {
     "'T": "single",
     '"T': "double",
     ") } T": "none",
+    "cat <<E\nEE T\nE T\n \tE \nT": "heredoc heredoc none",
+    "cat <<E <<E\nT\nE\nT\nE\nT": "heredoc heredoc none",
+    '"$(`"${x:-T"T`T)T"': "double double none double",
+    '"a$(b"T': "double",
+    '`"`T': "none",
 }
 
 

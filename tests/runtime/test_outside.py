@@ -48,8 +48,13 @@ def test_no_decision_artifact_keeps_a_run_from_failing(bench: Bench, artifact: s
     assert shown in result.reason and result.reason.encode("utf-8")
     assert "\x1b" not in result.reason and "\u202e" not in result.reason
     assert fsck(bench.ledgers().open("run")) == []
-    api.request_cancel(bench.ledgers().open("run"), "\udcff")
+    ledger = bench.ledgers().open("run")
+    head = bench.view().head
+    with pytest.raises(api.Refused, match="nothing to cancel"):
+        api.request_cancel(ledger, "\udcff")
+    ledger.ask("cancel", {"reason": "\udcff"})
     assert bench.resume().state == "failed"
+    assert bench.view().head == head, "what came too late begins no driver"
 
 
 def test_a_value_nested_deeper_than_it_can_be_written_means_nothing() -> None:
@@ -68,7 +73,7 @@ def test_what_an_engine_and_a_person_say_is_kept_with_escapes(bench: Bench) -> N
     engine = FaultyEngine(bench.engine(), before=refuse)
     result = bench.start(chain(step("train", "true")), engine=engine)
     assert result.state == "failed" and "\\udcfe\\ud800" in result.reason
-    assert result.remedy == "name \\ud800"
+    assert result.remedy.startswith("name \\ud800, then: npac retry run")
     ledger = bench.ledgers().open("run")
     api.request_retry(ledger)
     api.request_cancel(ledger, "said with \udcff")

@@ -217,7 +217,7 @@ def test_signals(bench, number, choice, state, code):
     go.touch()
     if state == "running":
         assert bench.view().detached
-        assert result.remedy == "npac resume run"
+        assert result.remedy == "npac resume run (or, to end its jobs: npac cancel run)"
         assert bench.resume(RunOptions()).state == "succeeded"
         assert bench.view().detached == ""
     assert bench.trace() == ["slow"]

@@ -8,6 +8,7 @@ from npac.ledger.ports import Event, LedgerCorrupt
 from npac.runtime import api, fold
 from npac.runtime import events as ev
 from npac.runtime.admission import overlap
+from npac.runtime.advice import next_step
 from npac.runtime.api import RunOptions
 from npac.runtime.view import RunView
 from tests.runtime.programs import chain, gate_loop, step
@@ -86,12 +87,13 @@ def test_why_tells_evidence_cause_and_next_step(bench):
     said = api.why(view)
     assert said.startswith("Run run of chain has failed.")
     assert "judge ended FAILED with exit code 7" in said
-    assert "1 waves have succeeded" in said
-    assert said.endswith("Next: npac logs run judge")
+    assert "1 wave has succeeded; it was last at judge." in said
+    assert said.endswith(f"Next: {next_step(view)}")
     wave = api.why(view, "judge")
     assert "in attempt 2" in wave
     assert "Before that, attempt 1:" in wave
     assert f"writer of {bench.uri('model')}" in api.why(view, "1")
+    assert wave.endswith(f"Next: {next_step(view)}")
     with pytest.raises(KeyError):
         api.why(view, "nothing")
     assert "has not begun" in api.why(RunView())

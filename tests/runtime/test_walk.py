@@ -130,7 +130,10 @@ def test_a_step_without_outputs_succeeds_by_its_status(bench):
     result = bench.start(chain(step("hello", "exit 3")), run_id="second")
     assert (result.state, result.exit_code) == ("failed", 1)
     assert "hello ended FAILED with exit code 3" in result.reason
-    assert result.remedy == "npac logs second hello"
+    assert result.remedy == (
+        "mend what made hello fail, then: npac retry second; "
+        "if the spec, a --var or a code path has to change: npac run SPEC"
+    )
 
 
 def test_success_without_the_declared_output_is_a_failure(bench):

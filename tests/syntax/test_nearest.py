@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npac.syntax.nearest import distance, nearest
+from npac.syntax.nearest import Names, distance, nearest
 
 STATE_KEYS = [
     "description", "needs", "run", "toolRef", "sequence", "parallel", "parallelCount", "maxConcurrency",
@@ -115,3 +115,24 @@ def test_the_order_of_candidates_changes_nothing(words: list[str], word: str, ra
     assert set(found) <= set(words)
     if word.strip("_- ") and word in words:
         assert word in nearest(word, words, len(words))
+
+
+@given(
+    st.lists(st.text("abAB_.", max_size=9), max_size=8), st.lists(st.text("abAB_.", max_size=9), max_size=6)
+)
+@settings(max_examples=200, deadline=None)
+def test_names_that_are_kept_answer_as_names_that_are_given(words: list[str], asked: list[str]) -> None:
+    names = Names(words)
+    for word in (*asked, *asked):
+        assert names.nearest(word) == nearest(word, words)
+
+
+def test_when_the_work_is_used_up_only_the_same_name_is_found() -> None:
+    known = [f"stage_{number}" for number in range(100)]
+    names = Names(known, work=250)
+    assert names.nearest("stagex_1")[:1] == ["stage_1"]
+    while names.nearest(f"stagex_{len(known)}"):
+        known.append("")
+    assert len(known) < 110
+    assert names.nearest("Stage-77") == ["stage_77"]
+    assert names.nearest("stagex_1")[:1] == []

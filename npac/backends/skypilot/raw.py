@@ -12,17 +12,13 @@ import datetime
 import math
 from typing import Any
 
-import yaml
-
+from npac.backends.skypilot.raw_faults import Fault, Place, RawError
+from npac.backends.skypilot.raw_text import load_documents, shown
 from npac.ir.program import End, Member, Program, Step, Tree, Wave
 from npac.ir.verifier import ENVIRONMENT_NAME, MAX_NODES, valid_name
 
 API_VERSION = "skypilot"
 """What stands as ``api_version`` of a program that was made from raw SkyPilot YAML."""
-MAX_BYTES = 8 << 20
-MAX_DEPTH = 64
-MAX_ITEMS = 200_000
-"""Most scalars, lists and mappings in one file."""
 MAX_TASKS = 1000
 MAX_VARIABLE = 128 * 1024 - 1
 """Most bytes of one variable, ``NAME=value``: what Linux takes."""
@@ -41,26 +37,13 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "config": ((dict,), "a mapping"),
     "workdir": ((str, dict), "text or a mapping"),
 }
+_NAMES = "use letters, digits and underscores, no digit first"
+_NUL = "take that character out"
+_PLAIN = "write text, a number, a list or a mapping"
 _EXACT = 2**53
 _MOST_BITS = 4096
 """Python refuses to write much larger numbers in digits."""
 _MOST_SAID = 600
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class RawError(ValueError):
-    """A file that is no SkyPilot YAML npac can run; the message says where and what to do.
-
-    ``problems`` holds a sentence for each thing to mend, at most :data:`MAX_PROBLEMS`, in the order
-    of the file; ``more`` says how many others there are.
-    """
-
-    def __init__(self, *problems: str, more: int = 0) -> None:
-        said = [*problems, *([f"and {more} more"] if more else [])]
-        many = f"{len(problems) + more} problems: " if len(said) > 1 else ""
-        super().__init__(many + "; ".join(said))
-        self.problems = problems
-        self.more = more
 
 
 def is_raw(document: Any) -> bool:
@@ -76,49 +59,14 @@ def program_from_yaml(text: str, name: str) -> Program:
     Raises :class:`RawError` with all that is wrong with the tasks at once; a text that is no YAML,
     or that is beyond a bound of the whole file, is refused for that alone.
     """
-    return _Reader().program(_load(text), name)
-
-
-def _load(text: str) -> list[Any]:
-    if len(text) > MAX_BYTES:
-        raise RawError(f"the file is larger than {MAX_BYTES >> 20} MiB, which no SkyPilot YAML is")
-    try:
-        _bound(text)
-        loaded = [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        raise RawError(f"line {mark.line + 1 if mark else 1}: this is no YAML: {error.problem}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        if isinstance(error, RawError):
-            raise
-        raise RawError(f"this is no YAML that npac can read: {error}") from error
-    if not loaded:
-        raise RawError("the file is empty")
-    return loaded
-
-
-def _bound(text: str) -> None:
-    """Refuse aliases, which are cheap to read and dear to write out, and nesting without end."""
-    depth = items = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        line = event.start_mark.line + 1 if event.start_mark else 1
-        if isinstance(event, yaml.AliasEvent):
-            raise RawError(
-                f"line {line}: an alias (*{_shown(event.anchor or '')}) is not accepted; write its text out"
-            )
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise RawError(f"line {line}: nested deeper than {MAX_DEPTH} levels")
-        items += isinstance(event, yaml.NodeEvent)
-        if items > MAX_ITEMS:
-            raise RawError(f"line {line}: the file holds more than {MAX_ITEMS} values and keys")
+    return _Reader().program(load_documents(text), name)
 
 
 class _Reader:
     """Reads all documents of a file, whatever is wrong with some, and keeps what is wrong."""
 
     def __init__(self) -> None:
-        self.problems: list[str] = []
+        self.faults: list[Fault] = []
         self.more = 0
 
     def program(self, documents: list[Any], name: str) -> Program:
@@ -130,19 +78,28 @@ class _Reader:
                 header, *documents = documents
                 first = 2
             elif "execution" in documents[0]:
-                self._wrong("the file has a header and no task; add a document for each task after it")
+                self._wrong(
+                    "the file has a header and no task; add a document for each task after it", Place(1)
+                )
                 self._raise()
         execution = header.get("execution", "serial")
         if execution not in ("serial", "parallel"):
-            self._wrong(f"execution: {_quoted(execution)} does not exist; write serial or parallel")
+            self._wrong(
+                f"execution: {_quoted(execution)} does not exist; write serial or parallel",
+                Place(1).at("execution"),
+            )
         named = header if "name" in header or not isinstance(documents[0], dict) else documents[0]
         workflow = name
         if named.get("name") is not None and named is header:
-            workflow = self._name(header["name"], "document 1")
+            workflow = self._name(header["name"], Place(1, "document 1"))
         elif named.get("name") is not None and valid_name(str(named["name"])):
             workflow = str(named["name"])  # What is wrong with it is said where the task is read.
         if len(documents) > MAX_TASKS:
-            self._wrong(f"the file has {len(documents)} tasks; npac runs at most {MAX_TASKS} of one file")
+            self._wrong(
+                f"the file has {len(documents)} tasks; npac runs at most {MAX_TASKS} of one file",
+                Place(MAX_TASKS + first),
+                "split the file",
+            )
             self._raise()
         steps = tuple(
             self._step(document, at, at + first - 1) for at, document in enumerate(documents, start=1)
@@ -153,58 +110,72 @@ class _Reader:
         self._raise()
         return _parallel(workflow, steps) if parallel else _serial(workflow, steps)
 
-    def _wrong(self, problem: str) -> None:
+    def _wrong(self, problem: str, place: Place, help: str = "") -> None:
+        """Keep a fault; without ``help``, what to do is what the problem says after its last semicolon."""
+        help = help or problem.rpartition("; ")[2]
         if len(problem) > _MOST_SAID:  # A place may be deep, and its keys long.
             problem = f"{problem[: _MOST_SAID // 2]}...{problem[-_MOST_SAID // 2 :]}"
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(problem)
+        if len(self.faults) < MAX_PROBLEMS:
+            self.faults.append(Fault(problem, help, place))
         else:
             self.more += 1
 
     def _raise(self) -> None:
-        if self.problems:
-            raise RawError(*self.problems, more=self.more)
+        if self.faults:
+            raise RawError(*self.faults, more=self.more)
 
     def _group(self, workflow: str, steps: tuple[Step, ...]) -> None:
         if workflow == "end":
-            self._wrong("the job group is called 'end', which npac uses itself; rename it")
+            self._wrong(
+                "the job group is called 'end', which npac uses itself; rename it", Place(1).at("name")
+            )
         seen: set[str] = set()
         said: set[str] = set()
-        for step in steps:
+        for at, step in enumerate(steps, start=2):  # The header is the first document.
             if step.state in seen and step.state not in said:
                 said.add(step.state)
-                self._wrong(f"two tasks of the job group are called {step.state!r}; give each its own name")
+                self._wrong(
+                    f"two tasks of the job group are called {step.state!r}; give each its own name",
+                    Place(at).at("name"),
+                )
             seen.add(step.state)
 
     def _step(self, document: Any, at: int, place: int) -> Step:
         """Read task ``at`` of the file, which is its document ``place``."""
-        where = f"document {place}"
+        where = Place(place, f"document {place}")
         if not isinstance(document, dict):
-            self._wrong(f"{where} is {type(document).__name__}; a SkyPilot task is a mapping")
+            self._wrong(
+                f"{where} is {type(document).__name__}; a SkyPilot task is a mapping",
+                where,
+                "write the task as a mapping, with run and what else it needs",
+            )
             return Step(state=f"task-{at}", raw={"run": ""})
         state = f"task-{at}"
         if document.get("name") is not None:
             state = self._name(document["name"], where)
-            where += f" (task {_quoted(document['name'])})"
+            where = Place(place, f"{where} (task {_quoted(document['name'])})")
         task: dict[str, Tree] = {}
         for key, value in document.items():
             if not isinstance(key, str):
-                self._wrong(f"{where} has a key that is not text: {_quoted(key)}")
+                self._wrong(f"{where} has a key that is not text: {_quoted(key)}", where.at(None), "quote it")
             elif key == "execution":
                 self._wrong(
-                    f"{where} has execution; it stands in a header document of its own, before the tasks"
+                    f"{where} has execution; it stands in a header document of its own, before the tasks",
+                    where.at("execution"),
+                    "move it into a header document of its own, before the tasks",
                 )
             elif key not in ("name", "secrets", "envs"):
                 kinds, noun = _KINDS.get(key, ((), ""))
                 if value is not None and kinds and not isinstance(value, kinds):
-                    self._wrong(f"{where}: {key} must be {noun}")
+                    self._wrong(f"{where}: {key} must be {noun}", where.at(key), f"write {key} as {noun}")
                 # What num_nodes may be is said below.
-                task[key] = value if key == "num_nodes" else self._tree(value, f"{where}: {_shown(key)}")
+                inside = where.at(key, f"{where}: {shown(key)}")
+                task[key] = value if key == "num_nodes" else self._tree(value, inside)
         envs = self._environment(document.get("envs"), where)
         if envs:
             task["envs"] = dict(envs)
         if not set(document) - {"name", "secrets"}:
-            self._wrong(f"{where} has nothing to run")
+            self._wrong(f"{where} has nothing to run", where, "add run, with the commands of the task")
         return Step(
             state=state,
             num_nodes=self._nodes(document.get("num_nodes"), where),
@@ -213,119 +184,149 @@ class _Reader:
             raw=task,
         )
 
-    def _nodes(self, nodes: Any, where: str) -> int:
+    def _nodes(self, nodes: Any, where: Place) -> int:
         if nodes is None:
             return 1
         if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
             self._wrong(
                 f"{where}: num_nodes is {_quoted(nodes)}, not a positive number; "
-                f"write a whole number from 1 to {MAX_NODES}"
+                f"write a whole number from 1 to {MAX_NODES}",
+                where.at("num_nodes"),
             )
         elif nodes > MAX_NODES:
-            self._wrong(f"{where}: num_nodes is {_quoted(nodes)}; a task takes 1 to {MAX_NODES} nodes")
+            self._wrong(
+                f"{where}: num_nodes is {_quoted(nodes)}; a task takes 1 to {MAX_NODES} nodes",
+                where.at("num_nodes"),
+                f"write a whole number from 1 to {MAX_NODES}",
+            )
         else:
             return nodes
         return 1
 
-    def _environment(self, envs: Any, where: str) -> dict[str, str]:
+    def _environment(self, envs: Any, where: Place) -> dict[str, str]:
         if envs is None:
             return {}
         if not isinstance(envs, dict):
-            self._wrong(f"{where}: envs must be a mapping")
+            self._wrong(
+                f"{where}: envs must be a mapping", where.at("envs"), "write it as 'NAME: value' lines"
+            )
             return {}
         found: dict[str, str] = {}
         total = 0
+        block = where.at("envs")
         for name, value in envs.items():
+            here = block.at(name if isinstance(name, str) else None)
             if not isinstance(name, str) or ENVIRONMENT_NAME.fullmatch(name) is None:
-                self._wrong(f"{where}: {_quoted(name)} is not the name of an environment variable")
+                self._wrong(
+                    f"{where}: {_quoted(name)} is not the name of an environment variable", here, _NAMES
+                )
                 continue
-            short = _shown(name)
+            short = shown(name)
             if value is None:
-                self._wrong(f"{where}: {short} has no value; give it one, or name it under secrets")
+                self._wrong(f"{where}: {short} has no value; give it one, or name it under secrets", here)
                 continue
             if isinstance(value, bool) or not isinstance(value, str | int | float):
-                self._wrong(f"{where}: the value of {short} must be text; quote it")
+                self._wrong(f"{where}: the value of {short} must be text; quote it", here)
                 continue
             if isinstance(value, int) and value.bit_length() > _MOST_BITS:
                 self._wrong(
-                    f"{where}: the value of {short} is a number of {value.bit_length()} bits; quote it"
+                    f"{where}: the value of {short} is a number of {value.bit_length()} bits; quote it", here
                 )
                 continue
             text = found[name] = str(value)
             if "\0" in text:
                 self._wrong(
-                    f"{where}: the value of {short} has a NUL character, which no environment can hold"
+                    f"{where}: the value of {short} has a NUL character, which no environment can hold",
+                    here,
+                    "take that character out",
                 )
             size = len(name) + 1 + len(text.encode("utf-8", "surrogatepass"))
             total += size
             if size > MAX_VARIABLE:
                 self._wrong(
                     f"{where}: the value of {short} makes {size} bytes with its name; "
-                    f"a process takes at most {MAX_VARIABLE} in one variable; put the value into a file"
+                    f"a process takes at most {MAX_VARIABLE} in one variable; put the value into a file",
+                    here,
                 )
         if total > MAX_ENVIRONMENT:
             self._wrong(
                 f"{where}: envs takes {total} bytes; a task takes at most {MAX_ENVIRONMENT}; "
-                "put large values into files"
+                "put large values into files",
+                block,
             )
         return found
 
-    def _secrets(self, secrets: Any, where: str) -> tuple[str, ...]:
+    def _secrets(self, secrets: Any, where: Place) -> tuple[str, ...]:
         if secrets is None:
             return ()
         if not isinstance(secrets, dict):
-            self._wrong(f"{where}: secrets must be a mapping")
+            self._wrong(
+                f"{where}: secrets must be a mapping",
+                where.at("secrets"),
+                "write it as 'NAME:' lines, no values",
+            )
             return ()
         for name, value in secrets.items():
+            here = where.at("secrets").at(name if isinstance(name, str) else None)
             if not isinstance(name, str) or ENVIRONMENT_NAME.fullmatch(name) is None:
-                self._wrong(f"{where}: {_quoted(name)} is not the name of an environment variable")
-            elif len(name) >= MAX_VARIABLE:
-                self._wrong(f"{where}: the name of the secret {_shown(name)} is too long for any environment")
-            elif value not in (None, ""):
-                short = _shown(name)
                 self._wrong(
-                    f"{where}: the secret {short} has a value; leave it empty and use --secret-env {short}"
+                    f"{where}: {_quoted(name)} is not the name of an environment variable", here, _NAMES
+                )
+            elif len(name) >= MAX_VARIABLE:
+                self._wrong(
+                    f"{where}: the name of the secret {shown(name)} is too long for any environment",
+                    here,
+                    "give it a shorter name",
+                )
+            elif value not in (None, ""):
+                short = shown(name)
+                self._wrong(
+                    f"{where}: the secret {short} has a value; leave it empty and use --secret-env {short}",
+                    here,
                 )
         return tuple(sorted(name for name in secrets if isinstance(name, str)))
 
-    def _tree(self, value: Any, where: str) -> Tree:
+    def _tree(self, value: Any, where: Place) -> Tree:
         """Give a value as JSON data; ``where`` is its place, one more step at each level."""
         if isinstance(value, str):
             if "\0" in value:
-                self._wrong(f"{where} has a NUL character, which no script or setting can hold")
+                self._wrong(f"{where} has a NUL character, which no script or setting can hold", where, _NUL)
             return value
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int):
             if not -_EXACT < value < _EXACT:
-                self._wrong(f"{where} is a number too large to be kept exactly; quote it")
+                self._wrong(f"{where} is a number too large to be kept exactly; quote it", where)
             return value
         if isinstance(value, float):
             if not math.isfinite(value):
-                self._wrong(f"{where} is {value}, which is no number; quote it")
+                self._wrong(f"{where} is {value}, which is no number; quote it", where)
             return value
         if isinstance(value, list):
-            return [self._tree(item, f"{where}[{at}]") for at, item in enumerate(value)]
+            return [self._tree(item, where.at(at, f"{where}[{at}]")) for at, item in enumerate(value)]
         if isinstance(value, dict):
             branch: dict[str, Tree] = {}
             for key, item in value.items():
                 if isinstance(key, str):
-                    branch[key] = self._tree(item, f"{where}.{_shown(key)}")
+                    branch[key] = self._tree(item, where.at(key, f"{where}.{shown(key)}"))
                 else:
-                    self._wrong(f"{where} has a key that is not text: {_quoted(key)}; quote it")
+                    self._wrong(
+                        f"{where} has a key that is not text: {_quoted(key)}; quote it", where.at(None)
+                    )
             return branch
         if isinstance(value, datetime.date):
-            self._wrong(f"{where} holds a date ({value}); quote it")
+            self._wrong(f"{where} holds a date ({value}); quote it", where)
         else:
-            self._wrong(f"{where} holds {type(value).__name__}, which no SkyPilot task has")
+            self._wrong(f"{where} holds {type(value).__name__}, which no SkyPilot task has", where, _PLAIN)
         return None
 
-    def _name(self, value: Any, where: str) -> str:
+    def _name(self, value: Any, where: Place) -> str:
         if isinstance(value, str) and valid_name(value):
             return value
         self._wrong(
             f"{where}: the name {_quoted(value)} is not allowed; use letters, digits, '.', '_' and '-', "
-            "at most 96, the first a letter or a digit"
+            "at most 96, the first a letter or a digit",
+            where.at("name"),
         )
         return "unnamed"
 
@@ -346,19 +347,14 @@ def _serial(workflow: str, steps: tuple[Step, ...]) -> Program:
     return Program(workflow, ids[0], steps, (*waves, End("end")), API_VERSION)
 
 
-def _shown(text: str) -> str:
-    """Shorten a text of the file for a message."""
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
 def _quoted(value: Any) -> str:
     """Show a value of the file in a message, whatever its size."""
     if isinstance(value, str):
-        return repr(_shown(value))
+        return repr(shown(value))
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"a number of {value.bit_length()} bits"
     if value is None or isinstance(value, bool | int | float):
-        return _shown(repr(value))
+        return shown(repr(value))
     return type(value).__name__
 
 

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from npac.diagnostics.diagnostic import Diagnostic, Fix
-from npac.diagnostics.render.options import Options, rule_url
+from npac.diagnostics.render.options import MANY, Options, rule_url
 from npac.text.source import Span
 
 
 def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
-    """Give the array, indented, in plain ASCII so that every stream and reader takes it."""
+    """Give the array in plain ASCII, so that every stream and reader takes it.
+
+    It is indented; of very many findings each has a line instead, which is far quicker to write and read.
+    """
+    if len(diagnostics) > MANY:
+        return "[\n" + ",\n".join(json.dumps(as_data(found)) for found in diagnostics) + "\n]\n"
     return json.dumps([as_data(found) for found in diagnostics], indent=2) + "\n"
 
 

@@ -6,6 +6,8 @@ from npac.text.source import Span
 
 RULE_URL = "docs/rules/{code}.md"
 DEFAULT_WIDTH = 120
+MANY = 1000
+"""Findings that are shown at length; of more, each takes one line."""
 
 
 def rule_url(code: str) -> str:

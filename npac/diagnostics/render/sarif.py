@@ -13,17 +13,18 @@ from urllib.parse import quote
 
 from npac._version import __version__
 from npac.diagnostics.diagnostic import Code, Diagnostic, Fix
-from npac.diagnostics.render.options import Options, rule_url
+from npac.diagnostics.render.options import MANY, Options, rule_url
 from npac.text.source import Span
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
-    """Give a log with one run, indented, in plain ASCII."""
+    """Give a log with one run, indented, in plain ASCII; of very many results each has a line."""
     rules: dict[str, Code] = {found.code.id: found.code for found in diagnostics}
     index = {code: at for at, code in enumerate(sorted(rules))}
-    run = {
+    few = len(diagnostics) <= MANY
+    run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "npac",
@@ -32,9 +33,15 @@ def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "results": [_result(found, index[found.code.id]) for found in diagnostics],
+        "results": [_result(found, index[found.code.id]) for found in diagnostics] if few else [],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    text = json.dumps(log, indent=2)
+    if few:
+        return text + "\n"
+    head, _, tail = text.rpartition("[]")  # the list of results is the last of the log
+    results = ",\n".join(json.dumps(_result(found, index[found.code.id])) for found in diagnostics)
+    return f"{head}[\n{results}\n]{tail}\n"
 
 
 def _message(text: str) -> dict[str, str]:

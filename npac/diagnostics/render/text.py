@@ -8,14 +8,12 @@ from npac.diagnostics.collector import counts
 from npac.diagnostics.color import paint
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.diagnostics.render.excerpt import Label, Row, excerpt
-from npac.diagnostics.render.options import Options
+from npac.diagnostics.render.options import MANY, Options
 from npac.diagnostics.render.visible import visible
 from npac.text.source import SourceFile
 from npac.text.stretches import Stretches
 
 _NONE = Stretches()
-_WITH_LINES = 1000
-"""Findings that are shown with the lines that they are about."""
 
 
 def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
@@ -24,9 +22,9 @@ def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
     Beyond the first thousand, which nobody reads to their end, a finding is one line.
     """
     masks = _masks(options)
-    parts = [_finding(found, options, masks) + "\n" for found in diagnostics[:_WITH_LINES]]
-    if len(diagnostics) > _WITH_LINES:
-        parts.append(_short(diagnostics[_WITH_LINES:], options))
+    parts = [_finding(found, options, masks) + "\n" for found in diagnostics[:MANY]]
+    if len(diagnostics) > MANY:
+        parts.append(_short(diagnostics[MANY:], options))
     parts.append(summary(diagnostics, options.checked, options.raw))
     return "\n".join(parts) + "\n"
 

@@ -27,7 +27,11 @@ MAX_PROCESSES = 4096
 MAX_VARIABLES = 1 << 20
 """Most bytes of a task's variables together: half of what Linux gives a process by default."""
 _CONTENTS = ("workdir", "file_mounts", "volumes", "volume_mounts", "managed_secrets", "service", "pool")
-_ELSEWHERE = "Run this on the skypilot engine."
+_REACH = {
+    "managed_secrets": "name secrets under secrets and give them with --secret-env",
+    "service": "start what is served in the run script",
+}
+"""What to do instead of a key, where that is not to reach files by their absolute paths."""
 
 
 def _refuse(message: str, remedy: str) -> EngineError:
@@ -96,9 +100,7 @@ def _task(
     document: Mapping[str, Any], name: str, launch_id: str, secrets: Mapping[str, str], pretend: bool
 ) -> dict[str, Any]:
     label = str(document.get("name") or name)
-    for key in _CONTENTS:
-        if document.get(key):
-            raise _refuse(f"Task {label!r} has {key!r}, which the local engine does not do.", _ELSEWHERE)
+    _refuse_contents(document, label)
     resources = document.get("resources") or {}
     if not isinstance(resources, Mapping):
         raise _refuse(
@@ -139,6 +141,20 @@ def _task(
     }
 
 
+def _refuse_contents(document: Mapping[str, Any], label: str) -> None:
+    found = [key for key in _CONTENTS if document.get(key)]
+    if not found:
+        return
+    listed = " and ".join(map(repr, found))
+    instead = dict.fromkeys(_REACH.get(key, "reach files by their absolute paths") for key in found)
+    if found == ["pool"]:
+        instead = dict.fromkeys(["let the job run on this machine itself"])
+    raise _refuse(
+        f"Task {label!r} has {listed}, which the local engine does not do.",
+        f"Take {listed} out of the task, and {', and '.join(instead)}.",
+    )
+
+
 def _refuse_hardware(resources: Mapping[str, Any], label: str) -> None:
     choices = [resources]
     for key in ("any_of", "ordered"):
@@ -152,7 +168,7 @@ def _refuse_hardware(resources: Mapping[str, Any], label: str) -> None:
                 raise _refuse(
                     f"Task {label!r} asks for the {noun} {choice[key]!r}; "
                     "the local engine runs plain processes.",
-                    f"{_ELSEWHERE[:-1]}, or set the local engine's option 'pretend' "
+                    f"Take {key!r} out of the task, or set the local engine's option 'pretend' (--pretend) "
                     "to run it as a plain process.",
                 )
 

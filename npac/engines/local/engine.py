@@ -19,7 +19,7 @@ from npac.engines.local.environment import base_environment
 from npac.engines.local.folder import CANCEL, JobFolder
 from npac.engines.local.log_files import LIMIT
 from npac.engines.local.logs import Tail, follow, present
-from npac.engines.local.queue import Job, Queue
+from npac.engines.local.queue import FILE, Job, Queue, damage, rescue
 from npac.engines.local.reconcile import persevere, reconcile, wake_next
 from npac.engines.local.state import open_state, read_instance
 from npac.launch.ports import Capabilities, EngineError, JobRow, LaunchRequest, TaskRow
@@ -81,6 +81,8 @@ class LocalEngine:
         try:
             self._instance = open_state(self.root, slots)
         except (OSError, ValueError, sqlite3.Error) as error:
+            if damage(error):
+                raise self._damaged(error, "rejected") from error
             raise EngineError(
                 f"The local engine's state folder {self.root} cannot be used: {_words(error)}.",
                 phase="rejected",
@@ -120,6 +122,10 @@ class LocalEngine:
             instance=self._instance,
             limits={"slots": slots, "pretend": self.pretend},
         )
+
+    def precheck(self, documents: Sequence[Mapping[str, Any]], name: str, secrets: Mapping[str, str]) -> None:
+        """Refuse documents that :meth:`launch` would refuse for what stands in them; makes nothing."""
+        plan(documents, name, "precheck", secrets, pretend=self.pretend)
 
     def launch(
         self,
@@ -311,6 +317,8 @@ class LocalEngine:
         except (OSError, sqlite3.Error) as error:
             if not os.path.isdir(self.root):
                 raise self._missing(phase) from error
+            if damage(error):
+                raise self._damaged(error, phase) from error
             raise EngineError(
                 f"The local engine's queue in {self.root} did not answer: {_words(error)}.",
                 phase=phase,
@@ -323,6 +331,13 @@ class LocalEngine:
             "it was removed and made anew.",
             phase=phase,
             remedy="The jobs of the former one are ended and their rows are gone; start over.",
+        )
+
+    def _damaged(self, error: Exception, phase: str) -> EngineError:
+        return EngineError(
+            f"The local engine's queue {os.path.join(self.root, FILE)} is damaged: {damage(error)}.",
+            phase=phase,
+            remedy=rescue(self.root),
         )
 
     def _missing(self, phase: str) -> EngineError:

@@ -63,6 +63,28 @@ CREATE TABLE task (
 _JOB = "id, launch_id, name, status, reason, need, submitted_at, started_at, ended_at, pid, pid_start, boot"
 
 
+def damage(error: BaseException) -> str:
+    """Say what is wrong with the file itself, in one clause; empty when the fault is not the file's.
+
+    What is locked, full, not there or not allowed is no damage.
+    """
+    if not isinstance(error, sqlite3.DatabaseError):
+        return ""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return str(error)
+    said = str(error)
+    return said if said.startswith(("no such table", "no such column", "malformed")) else ""
+
+
+def rescue(root: str) -> str:
+    """Say what to do about a damaged queue, and what is lost by it."""
+    return (
+        f"Put a good copy of {os.path.join(root, FILE)} back, or move it away together with {FILE}-wal and "
+        f"{FILE}-shm: a new, empty queue is made then. Jobs that run now are ended by that, and what became "
+        "of earlier jobs is no longer known, so unfinished runs cannot go on."
+    )
+
+
 class Job:
     """One row of the queue.  ``supervisor`` is (pid, start time in ticks, boot id)."""
 

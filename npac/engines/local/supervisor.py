@@ -28,7 +28,7 @@ from npac.engines.local import processes, states
 from npac.engines.local.attend import LOOK, Attendance
 from npac.engines.local.environment import base_environment
 from npac.engines.local.folder import CANCEL, JobFolder
-from npac.engines.local.queue import FILE, Queue
+from npac.engines.local.queue import FILE, Queue, damage, rescue
 from npac.engines.local.reconcile import persevere, reconcile, wake_next
 from npac.engines.local.states import Outcome, fold
 
@@ -277,7 +277,10 @@ def main(root: str) -> None:
         accepted = _accept(root, payload)
     except (OSError, sqlite3.Error) as error:
         _answer(
-            {"error": f"the job could not be put into the queue in {root}: {error}", "remedy": _remedy(error)}
+            {
+                "error": f"the job could not be put into the queue in {root}: {error}",
+                "remedy": rescue(root) if damage(error) else _remedy(error),
+            }
         )
         return
     if isinstance(accepted, int):

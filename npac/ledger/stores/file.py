@@ -1,8 +1,9 @@
 """Artifacts on a file system that this process can reach.
 
 What is looked at is what reading would give: links are followed, and an entry's identity says
-that it was reached by one.  Only regular files are objects.  A link that leads nowhere or back into
-the directories it came from, and sockets, pipes and devices below a directory, are no objects.
+that it was reached by one.  Only regular files are objects.  A link that leads nowhere, or back into
+a directory it came from or one that holds the whole artifact, is no object, nor are sockets, pipes and
+devices below a directory.
 """
 
 from __future__ import annotations
@@ -169,8 +170,9 @@ class FileStore:
 
 def _walk(root: str, uri: str, cut: int) -> Iterator[ObjectInfo]:
     """Yield the files below ``root``, the first ``cut`` bytes of their paths left out of the keys."""
+    outside = links.folders_above(root)
     entries, place = _entries(os.fsencode(root), uri)
-    open_folders = [(os.fsencode(root), iter(entries), place)]
+    open_folders = [(os.fsencode(root), iter(entries if place not in outside else []), place)]
     while open_folders:
         folder, left, _ = open_folders[-1]
         name, state = next(left, (b"", None))
@@ -180,7 +182,9 @@ def _walk(root: str, uri: str, cut: int) -> Iterator[ObjectInfo]:
         path = folder + name
         if not name.endswith(b"/"):
             yield ObjectInfo(_key(path[cut:]), _identity(state, os.fsdecode(path)), state.st_size)
-        elif all((state.st_dev, state.st_ino) != above for _, _, above in open_folders):
+        elif (state.st_dev, state.st_ino) not in outside and all(
+            (state.st_dev, state.st_ino) != above for _, _, above in open_folders
+        ):
             entries, place = _entries(path, uri)
             open_folders.append((path, iter(entries), place))
 

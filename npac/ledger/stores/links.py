@@ -8,6 +8,7 @@ the file system and none from the clock of a driver, so nothing hangs on how clo
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -29,6 +30,26 @@ def mark(folder: str) -> str:
         return str(os.fstat(descriptor).st_ctime_ns)
     finally:
         os.close(descriptor)
+
+
+def folders_above(path: str) -> frozenset[tuple[int, int]]:
+    """Give device and inode of every folder that holds ``path``, as it is written and as links lead.
+
+    A link to one of them leads out of ``path`` and back to it; what is found there is not its own.
+    """
+    found: set[tuple[int, int]] = set()
+    path = path.rstrip("/")
+    for folder in (os.path.dirname(path), os.path.dirname(os.path.realpath(path))):
+        for place in (folder, os.path.realpath(folder)):
+            while True:
+                with contextlib.suppress(OSError):
+                    state = os.stat(place)
+                    found.add((state.st_dev, state.st_ino))
+                above = os.path.dirname(place)
+                if above == place:
+                    break
+                place = above
+    return frozenset(found)
 
 
 def stale(path: str, since: str, *, whole: bool) -> bool:
@@ -55,11 +76,13 @@ def _changed(state: os.stat_result, moment: int | None) -> bool:
 
 def _files(folder: bytes) -> Iterator[tuple[os.stat_result, bool]]:
     """Yield the state of each regular file below a folder, and whether a link below it led there."""
-    todo = [(folder, False, frozenset[tuple[int, int]]())]
+    todo = [(folder, False, folders_above(os.fsdecode(folder)))]
     while todo:
         place, linked, above = todo.pop()
         try:
             own = os.stat(place)
+            if (own.st_dev, own.st_ino) in above:
+                continue
             entries = list(os.scandir(place))
         except FileNotFoundError:
             continue

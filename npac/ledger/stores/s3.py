@@ -180,9 +180,7 @@ def demand_boto3() -> None:
 
 
 def _no_boto3() -> StoreError:
-    return StoreError(
-        "s3:// needs boto3, which is not installed", remedy="pip install 'npac[s3]'", permanent=True
-    )
+    return StoreError("s3:// needs boto3, which is not installed", remedy="pip install boto3", permanent=True)
 
 
 def _make_client() -> Any:

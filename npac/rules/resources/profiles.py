@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
@@ -20,7 +20,7 @@ from npac.rules.tokens.resolved import is_scalar_resolved
 from npac.syntax.ast import Profile
 from npac.syntax.grammars import Problem
 from npac.syntax.language import KUBERNETES, PROFILE
-from npac.syntax.nearest import Names, nearest
+from npac.syntax.nearest import Names
 from npac.syntax.quantities import (
     parse_accelerator,
     parse_cpus,
@@ -90,10 +90,7 @@ def _keys(profile: Profile, names: Names) -> Iterator[Diagnostic]:
         if text.startswith("x-"):
             continue
         if text not in PROFILE.keys:
-            near = names.nearest(text)
-            help_text = (
-                f"did you mean {near[0]!r}?" if near else "known keys: " + ", ".join(sorted(PROFILE.names))
-            )
+            help_text = _known(text, PROFILE.names, names)
             yield finding("unknown-key", f"the profile {name!r} has no key {text!r:.80}", key.span, help_text)
         elif text == "kubernetes":
             yield from _kubernetes(name, value)
@@ -108,6 +105,15 @@ def _keys(profile: Profile, names: Names) -> Iterator[Diagnostic]:
             yield _wrong(value, text, "text or a number")
         elif text == "image" and not isinstance(plain_value(value), str):
             yield _wrong(value, text, "an image reference, in quotes where it looks like a number or boolean")
+
+
+def _known(key: str, known: Sequence[str], names: Names) -> str:
+    """Say what may be meant by a key that a mapping does not have, or where it belongs."""
+    from npac.syntax.elsewhere import belongs
+
+    place = belongs(key, known)
+    near = [] if place else names.nearest(key)
+    return place or (f"did you mean {near[0]!r}?" if near else "known keys: " + ", ".join(sorted(known)))
 
 
 def _wrong(node: Node, what: str, wanted: str) -> Diagnostic:
@@ -126,8 +132,7 @@ def _kubernetes(name: str, node: Node) -> Iterator[Diagnostic]:
         if text.startswith("x-"):
             continue
         if text not in KUBERNETES.keys:
-            near = nearest(text, KUBERNETES.names)
-            help_text = f"did you mean {near[0]!r}?" if near else "known keys: pod_config, provision_timeout"
+            help_text = _known(text, KUBERNETES.names, Names(KUBERNETES.names))
             yield finding(
                 "unknown-key", f"kubernetes of {name!r} has no key {text!r:.80}", key.span, help_text
             )

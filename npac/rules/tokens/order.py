@@ -45,7 +45,33 @@ def _use(flow: Flow, use: FlowUse) -> Iterator[Diagnostic]:
     if done != reader and flow.dominators.dominates(done, reader):
         return
     path = flow.ways.around(reader, (done,))
-    yield _early(flow, "state-not-run", f"the state {use.name!r} has not run", use, path, related)
+    remedy = _remedy(flow, use)
+    yield _early(flow, "state-not-run", f"the state {use.name!r} has not run", use, path, related, remedy)
+
+
+def _remedy(flow: Flow, use: FlowUse) -> str:
+    """Say what to do where a state token is read too early."""
+    own = use.name == use.reader
+    around = _loops(flow, use.name)
+    shared = [name for name in _loops(flow, use.reader) if name in around]
+    if shared:
+        # What is meant is the iteration before, and the first one has none.
+        loop = shared[-1]
+        return (
+            f"in the first iteration of {loop!r} it has not run before: give the command {{{{loop.{loop}}}}} "
+            "and let it read the file of the iteration before, or let a state before the loop write what the "
+            "first iteration reads"
+            + ("; name a file that it writes itself as outputs names it" if own else "")
+        )
+    if own:
+        return "a state's own command cannot read what it is about to write: name the URI as outputs names it"
+    return ""
+
+
+def _loops(flow: Flow, name: str) -> tuple[str, ...]:
+    """Give the loops in which a state is, the outermost first, its own included."""
+    around = flow.structure.enclosing_loops(flow.spec, name)
+    return (*around, name) if flow.spec.states[name].loop is not None else around
 
 
 def _opening(graph: FlowGraph, group: str) -> int:
@@ -57,8 +83,15 @@ def _opening(graph: FlowGraph, group: str) -> int:
 
 
 def _early(
-    flow: Flow, code: str, what: str, use: FlowUse, path: list[str] | None, related: tuple[Related, ...]
+    flow: Flow,
+    code: str,
+    what: str,
+    use: FlowUse,
+    path: list[str] | None,
+    related: tuple[Related, ...],
+    remedy: str = "",
 ) -> Diagnostic:
     way = " -> ".join(path) if path else use.reader
     message = f"{what} on every path to {use.reader!r}"
-    return finding(code, message, use.span, f"on this path it has not: {way}", related=related)
+    help_text = remedy or f"on this path it has not: {way}; lead it through {use.name!r} first"
+    return finding(code, message, use.span, help_text, related=related)
