@@ -133,6 +133,11 @@ def run(
     """Run a spec, a build or raw SkyPilot YAML; see :func:`npac.api.run`."""
     values = secret_values(secrets)
     _demand_unexposed(values, run_id or "", options)
+    if Path(target).is_dir() and (options.vars or options.sets or options.config):
+        raise NpacError(
+            f"{os.fspath(target)} is a build, whose config values were settled when it was compiled",
+            remedy="Leave --var, --set and --config out, or run the spec with them.",
+        )
     program, blobs, pins, accelerators = load_target(target, options, compile, whole=True)
     with plain_errors():
         for what, data in (*blobs.items(), ("program", program_bytes(program))) if values else ():

@@ -63,7 +63,7 @@ def load(target: PathLike, options: Options = DEFAULTS) -> Program:
     """Give the program of a spec, a build folder or raw SkyPilot YAML.  Raises like :func:`compile`."""
     from npac import running
 
-    return running.load_target(target, options, compile_target)[0]
+    return running.load_target(target, options, compile_target, whole=True)[0]
 
 
 def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) -> Manifest:
@@ -157,6 +157,11 @@ def program_of(path: PathLike, checked: Checked) -> Program:
 def compile_target(target: PathLike, options: Options) -> tuple[Program, bytes]:
     """Give the program and the bytes of what is to be run.  Raises like :func:`compile`."""
     compiled = compile(target, options)
+    if compiled.checked.raw and (options.vars or options.sets or options.config):
+        raise NpacError(
+            f"{os.fspath(target)} is raw SkyPilot YAML, which has no config to override",
+            remedy="Leave --var, --set and --config out, and edit the file.",
+        )
     return compiled.program, compiled.checked.data
 
 

@@ -41,7 +41,10 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             "no terminal state can be reached from the first state" if anywhere else "no state is terminal"
         )
         yield finding(
-            "no-terminal", message, spec.initial.span, "mark the state that ends the run: terminal: true"
+            "no-terminal",
+            message,
+            spec.initial.span,
+            "mark the state that ends the run: terminal: true; a parallel group leads to one by next",
         )
         return
     for name in spec.states:
