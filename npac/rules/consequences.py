@@ -45,7 +45,6 @@ _ALWAYS = frozenset(("unknown-key", "secret-in-plain-text", "maybe-secret"))
 
 _WORK = ("run", "toolRef", "sequence", "parallel")
 _EXITS = ("next", "transitions", "sequence", "parallel", "terminal")
-_ORDER = (*_EXITS, "loop", "run", "toolRef")
 _DECISIONS = (*_WORK, "loop", "outputs", "params", "writesDecision")
 """What says whether a decision is read, and where it is written."""
 
@@ -170,9 +169,27 @@ def _of_unread(key: str) -> _Test:
 
 
 def _named(item: Diagnostic) -> set[str]:
-    """Give the states that the tokens at a finding's place name."""
-    tokens = parse_template(item.span.text).tokens
-    return {token.path if token.scope == "loop" else token.path.rpartition(".")[0] for token in tokens}
+    """Give the states that the tokens at a finding's place name, or the one that stands there itself."""
+    text = item.span.text
+    names = {
+        token.path if token.scope == "loop" else token.path.rpartition(".")[0]
+        for token in parse_template(text).tokens
+    }
+    return names or {text.strip("'\"")}
+
+
+def _not_run(unread: Unread, item: Diagnostic) -> bool:
+    """The way to a state could not be read, or what the state does that should have run."""
+    if _anywhere(*_EXITS)(unread, item):
+        return True
+    wanted = frozenset((*_WORK, "loop", ANY))
+    return any(not wanted.isdisjoint(unread.states.get(name, ())) for name in _named(item))
+
+
+def _labels(unread: Unread, item: Diagnostic) -> bool:
+    """The inputs or outputs of one of the states that a finding is about could not be read."""
+    spans = (item.span, *(other.span for other in item.related))
+    return any(not {"inputs", "outputs", ANY}.isdisjoint(unread.of(span)) for span in spans)
 
 
 def _of_idle(unread: Unread, item: Diagnostic) -> bool:
@@ -193,7 +210,10 @@ def _no_decision(unread: Unread, item: Diagnostic) -> bool:
 
 
 def _not_written(unread: Unread, item: Diagnostic) -> bool:
-    return unread.value("decision_uri") or _anywhere(*_DECISIONS, *_EXITS)(unread, item)
+    if unread.value("decision_uri") or _anywhere("writesDecision", *_EXITS)(unread, item):
+        return True
+    writers = (name for name, state in unread.flow.spec.states.items() if state.writes_decision)
+    return any(not unread.states.get(name, set()).isdisjoint((*_DECISIONS, ANY)) for name in writers)
 
 
 def _contract(unread: Unread, item: Diagnostic) -> bool:
@@ -228,15 +248,15 @@ _OF_ALL: dict[str, _Test] = {
     "no-fall-through": _here("next", "transitions"),
     "transition-never-routes": _anywhere("next", "sequence", "loop"),
     "child-transitions": _anywhere("sequence", "loop"),
-    "needs-not-run": _anywhere(*_ORDER),
-    "state-not-run": _anywhere(*_ORDER),
-    "loop-not-run": _anywhere(*_ORDER),
+    "needs-not-run": _not_run,
+    "state-not-run": _not_run,
+    "loop-not-run": _not_run,
     "sibling-value": _anywhere("sequence", "parallel"),
     "no-decision-source": _no_decision,
     "decision-from-config": _no_decision,
     "decision-not-an-output": _no_decision,
     "decision-not-written": _not_written,
-    "label-mismatch": _anywhere("inputs", "outputs"),
+    "label-mismatch": _labels,
     "undeclared-runtime-mode": lambda unread, item: unread.section("metadata"),
     # what could not be read may be what reads the key
     "unused-config-key": lambda unread, item: unread.any,

@@ -26,6 +26,10 @@ _VITAL = (
 """Keys of which a state hardly does without all."""
 
 
+_ROUTES_ARE_KNOWN = frozenset(("unknown-predicate", "bad-condition", "unknown-config-key", "value-not-text"))
+"""Faults of a transition's `when` and `if`: where it leads to is known all the same."""
+
+
 class _Entry(NamedTuple):
     """One key of a mapping: where it and its value stand, and which key it is read as (or ``ANY``)."""
 
@@ -169,6 +173,8 @@ class Unread:
             )  # of the one that is left out
         if state.works or state.is_group:
             keys -= {"run", "toolRef"}  # what it does is known
+        if item.code.name in _ROUTES_ARE_KNOWN:
+            keys.discard("transitions")
         self.lose(state.name.value, keys)
 
     def mark_name(self, item: Diagnostic) -> None:

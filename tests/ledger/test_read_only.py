@@ -73,7 +73,7 @@ def crash(root: LedgerRoot, python: Callable[..., subprocess.Popen[str]]) -> Non
 import os, signal, sys
 from npac.ledger.root import LedgerRoot
 from tests.ledger.test_read_only import driven
-driven(LedgerRoot(sys.argv[1]))
+held = driven(LedgerRoot(sys.argv[1]))
 os.kill(os.getpid(), signal.SIGKILL)
 """
     process = python(program, str(root.path))

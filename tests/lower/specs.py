@@ -211,9 +211,9 @@ class _Maker:
                 parts.append("{{run.prefix}}")
         return "".join(parts)
 
-    def path(self, known: frozenset[str]) -> str:
+    def path(self, known: frozenset[str], *, most: int = 2) -> str:
         """Write a text as it may stand in a URI, which holds no line end."""
-        return self.text(known, most=2).replace("\n", "")
+        return self.text(known, most=most).replace("\n", "")
 
     def uri(self, name: str, number: int, known: frozenset[str]) -> str:
         tail = ""
@@ -236,7 +236,7 @@ class _Maker:
         data = state.data
         params = {}
         if self.chance(25):
-            params = {self.choice(_KEYS): self.text(known) for _ in range(self.upto(1, 2))}
+            params = {self.choice(_KEYS): self.path(known, most=3) for _ in range(self.upto(1, 2))}
         counters = sorted(token for token in known if token.startswith("loop."))
         if counters and self.chance(20):
             params["zone"] = f"z{{{{{self.choice(counters)}}}}}"
