@@ -12,7 +12,7 @@ from npac.ir.values import link
 from npac.launch.backoff import Backoff
 from npac.ledger.ports import Observation, Store, StoreChanged, StoreError
 from npac.runtime import events as ev
-from npac.runtime.leaving import Blocked, Failed
+from npac.runtime.leaving import Blocked, Cancelled, Failed
 from npac.runtime.session import Session
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def patiently(session: Session, what: str, call: Callable[[], T]) -> T:
     """Call a store, again after a hiccup.
 
     What the store proves (:class:`StoreChanged`, ``FileNotFoundError``) is raised at once; when it
-    stays silent the run is :class:`Blocked`.
+    stays silent the run is :class:`Blocked`, or :class:`Cancelled` when that is what was asked for.
     """
     for tries in range(1, STORE_TRIES + 1):
         try:
@@ -78,6 +78,8 @@ def patiently(session: Session, what: str, call: Callable[[], T]) -> T:
         except StoreChanged:
             raise
         except StoreError as error:
+            if session.look_up():  # what is there no longer matters, and its jobs have ended
+                raise Cancelled(session.view.cancel or "cancelled", code="CANCELLED") from error
             if tries == STORE_TRIES or error.permanent:
                 raise Blocked(
                     f"{what} could not be looked at: {error}",
@@ -85,7 +87,6 @@ def patiently(session: Session, what: str, call: Callable[[], T]) -> T:
                     remedy=error.remedy or "make the store reachable, then resume",
                 ) from error
             session.world.progress.note(f"{what} could not be looked at, trying again: {error}")
-            session.look_up()
             session.pause(STORE_RETRY.delay(tries, session.world.random))
     raise AssertionError("the last try returns or raises")
 
