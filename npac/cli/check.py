@@ -127,7 +127,7 @@ def _check_all(
 
 
 def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
-    """Give the files to check; a folder without any spec is said on standard error."""
+    """Give the files to check; what holds no spec, a folder or a test, is said on standard error."""
     found: list[str] = []
     named = list(paths) or ["."]
     if skip_other:
@@ -142,6 +142,8 @@ def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
             if not below:
                 click.echo(f"no npac specs below {path}", err=True)
             found.extend(below)
+        elif path.endswith(".test.yaml"):
+            click.echo(f"{path} is a test of a spec: npac test runs it", err=True)
         else:
             found.append(path)
     return list(dict.fromkeys(found))

@@ -23,6 +23,7 @@ MAX_ALIASED_TEXT = 16 << 20
 _SAFE_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")
 )
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 _STRING_TAGS = frozenset(("tag:yaml.org,2002:str", "!"))
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE = frozenset(("true", "True", "TRUE"))
@@ -412,6 +413,8 @@ class _Builder:
         if event.tag is not None:
             if event.tag in _STRING_TAGS:
                 node.style = style or "!"
+            elif event.tag in _PLAIN_TAGS:
+                node.style = ""  # `!!bool "true"` is what `true` is
             else:
                 self._check_tag(event)
         if event.anchor:

@@ -329,3 +329,11 @@ def test_what_is_read_is_what_pyyaml_reads(text: str) -> None:
     except yaml.YAMLError:
         pytest.fail(f"PyYAML refuses {text!r}")
     assert data(node) == wanted
+
+
+@pytest.mark.parametrize("text", ['a: !!bool "true"', "a: !!bool 'true'", "a: !!bool true"])
+def test_a_tag_of_plain_data_makes_a_quoted_text_plain(text: str) -> None:
+    root, problems = parse_yaml(SourceFile("x.yaml", text))
+    assert isinstance(root, Map) and not problems
+    value = root.get("a")
+    assert isinstance(value, Scalar) and value.boolean is True
