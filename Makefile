@@ -42,9 +42,14 @@ golden: $(VENV)/.developing ## write the golden builds under golden/ anew
 catalog: $(VENV)/.developing ## write the precompiled tool catalog anew from its YAML files
 	@$(BIN)/python -m npac.catalog.precompile
 
-bench: $(VENV)/.developing ## run the measurements under bench/
+bench: $(VENV)/.developing $(VENV)/.comparing ## run the measurements under bench/, beside yamllint and check-jsonschema
 	@shopt -s nullglob; \
 	for file in bench/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+
+$(VENV)/.comparing: | $(VENV)/.made
+	@echo "Installing yamllint and check-jsonschema …"
+	@$(PIP) install --quiet yamllint check-jsonschema
+	@touch $@
 
 clean: ## remove .venv and everything that tools leave behind
 	@rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from npac.ledger.faults import from_os, from_sqlite
 from npac.ledger.ports import LedgerCorrupt, LedgerError
-from npac.ledger.reading import connect_to_read
+from npac.ledger.reading import connect, connect_to_read
 
 _APPLICATION = 0x6E706163
 """Marks a SQLite file as ours ("npac")."""
@@ -85,7 +85,7 @@ def make_database(path: Path, first_digest: str) -> None:
     except OSError as error:
         raise from_os(error, f"make the ledger {path}") from error
     try:
-        connection = _connect(path, busy_seconds=10.0)
+        connection = connect(path, "mode=rw", 10.0)
         try:
             _prepare(connection, path)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -223,7 +223,7 @@ def _open(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection, Ledge
             )
             return connect_to_read(path, busy_seconds=busy_seconds), refused
     try:
-        return _connect(path, busy_seconds=busy_seconds), None
+        return connect(path, "mode=rw", busy_seconds), None
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF not in _UNWRITABLE:
             raise
@@ -231,23 +231,6 @@ def _open(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection, Ledge
             return connect_to_read(path, busy_seconds=busy_seconds), from_sqlite(error, path)
         except (sqlite3.Error, LedgerError):
             raise error from None
-
-
-def _connect(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        timeout=busy_seconds,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        # The file itself is looked at only with the first query.
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

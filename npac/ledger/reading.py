@@ -27,15 +27,15 @@ def connect_to_read(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
     index = path.with_name(path.name + "-shm")
     if os.path.lexists(index):
         try:
-            return _open(path, "mode=ro", busy_seconds)
+            return connect(path, "mode=ro", busy_seconds)
         except sqlite3.OperationalError:
             # An index that a dead writer left cannot be put in order without writing to it.
             if not _filled(log):
-                return _open(path, "mode=ro&immutable=1", busy_seconds)
+                return connect(path, "mode=ro&immutable=1", busy_seconds)
             return _open_copy(path, log, busy_seconds)
     if _filled(log):
         return _open_copy(path, log, busy_seconds)
-    return _open(path, "mode=ro&immutable=1", busy_seconds)
+    return connect(path, "mode=ro&immutable=1", busy_seconds)
 
 
 def _filled(log: Path) -> bool:
@@ -52,7 +52,7 @@ def _open_copy(path: Path, log: Path, busy_seconds: float) -> sqlite3.Connection
             copy = Path(folder, path.name)
             shutil.copyfile(path, copy)
             shutil.copyfile(log, Path(folder, log.name))
-            source = _open(copy, "mode=rw", busy_seconds)
+            source = connect(copy, "mode=rw", busy_seconds)
             try:
                 held = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
                 source.backup(held)
@@ -63,7 +63,8 @@ def _open_copy(path: Path, log: Path, busy_seconds: float) -> sqlite3.Connection
         raise from_os(error, f"copy {path}, which may only be read, to {tempfile.gettempdir()}") from error
 
 
-def _open(path: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
+def connect(path: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
+    """Open an SQLite file with the URI parameters ``how`` and look at its data; raises ``sqlite3.Error``."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{how}",
         uri=True,
