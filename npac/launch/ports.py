@@ -67,6 +67,12 @@ class JobRow:
     reason: str = ""
     """Why the job is in this state, for people."""
     tasks: tuple[TaskRow, ...] = ()
+    post: int = 0
+    """The number of the POST that made the job, from ``NPA_LAUNCH_POST``; 0 when the engine cannot tell."""
+    lively: bool = True
+    """False for a row without any sign of life: no schedule state, no times, no process."""
+    request_id: str = ""
+    """The request that made the row, where the engine tells."""
 
     @property
     def terminal(self) -> bool:
@@ -81,6 +87,45 @@ class LaunchRequest:
     request_id: str
     job_id: str = ""
     """The job, where the engine knows it at once; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRequest:
+    """A request that the engine has taken and not finished; a launch shows here before it has a row."""
+
+    id: str
+    name: str
+    """The job name in the request's body; empty when the engine does not show it."""
+    launch_id: str
+    """The launch id in the request's body; empty when the engine does not show it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestResult:
+    """What became of a request.
+
+    ``state``: ``"active"``, ``"succeeded"`` (``job_id`` is the job where the engine says it),
+    ``"failed"`` (``message`` says why; no job was made) or ``"unknown"``, which proves nothing:
+    request ids need not survive a restart of the server.
+    """
+
+    state: str
+    job_id: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All that an engine knows of launches, from one good answer.
+
+    Only a survey whose ``instance`` is the recorded one says anything about absence, and only
+    surveys of one ``incarnation`` (it changes whenever the server starts) can be compared.
+    """
+
+    rows: Sequence[JobRow]
+    requests: Sequence[ActiveRequest]
+    instance: str
+    incarnation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +182,19 @@ class Engine(Protocol):
 
         With ``follow``, goes on until the job is over.
         """
+        ...
+
+
+@runtime_checkable
+class Surveying(Protocol):
+    """An engine that takes launches asynchronously: a request first, a row later."""
+
+    def survey(self) -> Survey:
+        """Give the whole list of jobs and of active requests, and who answered; or raise."""
+        ...
+
+    def request(self, request_id: str) -> RequestResult:
+        """Give what became of one request; raises :class:`EngineError` when nobody answers."""
         ...
 
 

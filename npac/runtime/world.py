@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from npac.ir.program import Wave
+from npac.launch.claims import Claims
 from npac.launch.ports import Engine
 from npac.ledger.ports import Store
 from npac.ledger.surroundings import boot_seconds
@@ -61,3 +62,5 @@ class World:
     interrupts: Interrupts = field(default_factory=NoInterrupts)
     clock: Callable[[], float] = boot_seconds
     random: Callable[[], float] = random_module.random
+    claims: Claims | None = None
+    """Registers by which one job of a POST starts user code; None where the store has none."""
