@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from generated import chain, write
+from generated import chain, dense, write
 from measure import (
     ROOT,
     floor,
@@ -27,6 +27,17 @@ from measure import (
 
 SIZES = (1, 100, 1_000, 10_000)
 
+DENSE = {
+    "states of work": "  s{i}: {run: {argv: [x]}, next: s{j}}\n",
+    "states of nothing": "  s{i}: {next: s{j}}\n",
+    "unknown next": "  s{i}: {run: {argv: [a]}, next: t{i}}\n",
+    "states never reached": "  s{i}: {run: {argv: [a]}, terminal: true}\n",
+    "malformed tokens": (
+        "  s{i}: {run: {argv: ['{{confg.k{i}}}', '{{config.k{i} | bas}}', '{{config.a']}, next: s{j}}\n"
+    ),
+}
+"""The shapes of spec that take longest for their size."""
+
 
 def main() -> None:
     """Measure, and print one table for each comparison."""
@@ -39,6 +50,7 @@ def main() -> None:
     against_others(f"one spec ({one.name})", [one], turns)
     against_others(name, paths, turns)
     growth(max(3, turns // 3))
+    megabytes(max(3, turns // 5))
 
 
 def against_others(title: str, paths: list[Path], turns: int) -> None:
@@ -88,6 +100,25 @@ def growth(turns: int) -> None:
         rows.append([*row, f"{result.memory:.1f} MiB"])
     columns = ["states in a chain", "time", "cpu", "a state, less the start", "to 100 states", "memory"]
     print_table(columns, rows)
+
+
+def megabytes(turns: int) -> None:
+    """Measure specs of 1 MB that are as dense as specs can be, beside reading them."""
+    rows = []
+    with TemporaryDirectory() as folder:
+        for name, state in DENSE.items():
+            path = write(Path(folder, "dense.yaml"), dense(1_000_000, state))
+            base, ours = measure([floor([path]), npac("check", str(path), allowed=(0, 1))], turns)
+            rows.append(
+                [
+                    name,
+                    milliseconds(base.time),
+                    milliseconds(ours.time),
+                    f"{ours.times(base):.2f} F",
+                    f"{ours.memory:.1f} MiB",
+                ]
+            )
+    print_table(["1 MB of", "floor F", "npac check", "times", "memory"], rows)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,18 @@ def loop(iterations: int, count: int) -> Iterator[str]:
         yield from _work(f"s{number}", "{{loop.again}}/")
 
 
+def dense(size: int, state: str, end: str = "") -> Iterator[str]:
+    """Give about ``size`` bytes of states, each made from ``state``: {i} is its number, {j} the next one."""
+    yield "apiVersion: npa.workflow/v0.0.1\nkind: Workflow\nmetadata: {name: dense}\nstates:\n"
+    number = 0
+    while size > 200:
+        line = state.replace("{i}", str(number)).replace("{j}", str(number + 1))
+        yield line
+        size -= len(line)
+        number += 1
+    yield f"  s{number}: {{terminal: true}}\n{end}"
+
+
 def write(path: Path, lines: Iterable[str]) -> Path:
     """Write a spec to a file and give its path."""
     with open(path, "w", encoding="utf-8") as file:

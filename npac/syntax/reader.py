@@ -114,6 +114,8 @@ class Reader:
         template = parse_template(scalar.value)
         for problem in template.problems:
             name = problem.kind if problem.kind in _TOKEN_NAMES else "bad-token"
+            if not self._lists(name, scalar):
+                continue
             span = scalar.inner(problem.start, problem.end)
             fix = None
             # only where the text stands in the file as it is: no alias, no escape, no folded line

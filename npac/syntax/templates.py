@@ -34,6 +34,11 @@ _TOKEN = re.compile(
     r"(?:\|[ \t\r\n]*+(base64|json|sh|urlencode)[ \t\r\n]*+)?\}\}"
 )
 
+_TOKEN_OF_ANY = (
+    r"\{\{[ \t\r\n]*+(?:config|run|state|loop)\.[A-Za-z0-9_.-]++[ \t\r\n]*+"
+    r"\|[ \t\r\n]*+[A-Za-z][A-Za-z0-9_-]*+[ \t\r\n]*+\}\}"
+)
+
 # An escape, or double braces that may be meant as a token.  Blanks that are no blanks of the
 # language (a no-break space pasted from a page) are let through, to be reported.
 _MARK = r"\{\{(?:(?P<escape>\{\{)|(?!\{)[\s\u200b\u2060\ufeff]*+(?P<word>[A-Za-z]++)(?=[.\[\s]))"
@@ -225,19 +230,15 @@ def _read_token(text: str, start: int, scope: str) -> Token | TokenProblem:
         bound = len(text)
     close = text.find("}}", start + 2, bound)
     window = text[start : close + 2] if close >= 0 else text[start:bound]
-    tree = grammars.read(_GRAMMAR, "token", window)
-    if isinstance(tree, grammars.Stop):
-        # Braces that close lines later close something else.
-        return _diagnose(window, start, scope, tree, closed=close >= 0 and window.count("\n") <= 1)
-    word, path, *rest = (leaf for leaf in tree.children if isinstance(leaf, str))
-    if rest and rest[0] not in TRANSFORMS:
-        return _diagnose(window, start, scope, grammars.Stop(len(window), frozenset()), closed=True)
-    path_start = start + int(path.start_pos or 0)
-    transform = str(rest[0]) if rest else None
-    return Token(str(word), str(path), transform, start, close + 2, path_start, path_start + len(path))
+    if match := _TOKEN.match(text, start):
+        path_start, path_end = match.span(2)
+        return Token(match[1], match[2], match[3], start, match.end(), path_start, path_end)
+    # Braces that close lines later close something else, unless all but a transform's name is right.
+    closed = close >= 0 and (window.count("\n") <= 1 or re.fullmatch(_TOKEN_OF_ANY, window) is not None)
+    return _diagnose(window, start, scope, closed=closed)
 
 
-def _diagnose(window: str, start: int, scope: str, stop: grammars.Stop, *, closed: bool) -> TokenProblem:
+def _diagnose(window: str, start: int, scope: str, *, closed: bool) -> TokenProblem:
     """Say what is wrong with the malformed token that begins ``window``, and what it should be."""
     shape = re.compile(_SHAPE).match(window)
     assert shape is not None, "the grammar was asked about double braces without a word"
@@ -264,7 +265,7 @@ def _diagnose(window: str, start: int, scope: str, stop: grammars.Stop, *, close
     elif transform and transform not in TRANSFORMS:
         kind, message = "unknown-transform", f"There is no transform `{transform[:32]}`."
     else:
-        kind, message = "bad-token-syntax", _explain(window, scope, stop)
+        kind, message = "bad-token-syntax", _explain(window, scope)
     advice = f"Write `{suggestion}`. " if suggestion and len(suggestion) <= 120 else ""
     if default:
         advice += _DEFAULT_HELP
@@ -285,8 +286,11 @@ def _meant_transform(name: str) -> str | None:
 _EXAMPLES = {"config": "KEY", "run": "id", "state": "NAME.uri", "loop": "NAME"}
 
 
-def _explain(window: str, scope: str, stop: grammars.Stop) -> str:
+def _explain(window: str, scope: str) -> str:
     """Say what the grammar wanted at the place where it stopped."""
+    # Asked only here: it takes a hundred times as long as the expression that found the fault.
+    stop = grammars.read(_GRAMMAR, "token", window)
+    assert isinstance(stop, grammars.Stop), "what is a token to the grammar is one to the expression"
     found = grammars.show_char(window, stop.at)
     if "SCOPE" in stop.expected:
         return f"Before `{scope}`, a token takes blanks, tabs and line ends only; here is {found}."

@@ -7,7 +7,7 @@ from 1 and are worked out only when something is shown.
 from bisect import bisect_right
 from typing import NamedTuple
 
-MAX_ALIKE = 10_000
+MAX_ALIKE = 1_000
 """Findings of one kind that are listed for a file; those beyond are counted."""
 
 

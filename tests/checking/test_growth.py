@@ -10,6 +10,7 @@ import pytest
 
 from npac.checking import Checked
 from npac.diagnostics.render import render
+from npac.text.source import MAX_ALIKE
 from tests.rules.specs import HEAD, RUNTIME, checked
 
 END = "  z: {terminal: true}\n"
@@ -319,9 +320,9 @@ def test_little_text_that_stands_for_much_is_refused_in_time(name: str) -> None:
 
 
 def test_more_findings_of_a_kind_than_anyone_reads_are_counted() -> None:
-    found = checked("states:\n" + "- 1\n" * 10_500).findings
+    found = checked("states:\n" + "- 1\n" * (MAX_ALIKE + 500)).findings
     same = [item for item in found if item.code.name == "wrong-type"]
-    assert len(same) == 10_001
+    assert len(same) == MAX_ALIKE + 1
     assert [item.message for item in same if "more of this kind" in item.message] == [
         "500 more of this kind begin here, which are not listed"
     ]
