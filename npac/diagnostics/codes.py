@@ -70,7 +70,7 @@ _TABLE = (
     ("NPA309", "child-with-next", _E, "a sequence's child has its own next"),
     ("NPA310", "terminal-child", _E, "a sequence's child is terminal"),
     ("NPA311", "terminal-with-exit", _E, "a terminal state has an exit"),
-    ("NPA312", "transition-never-routes", _W, "a transition inside a loop's body leads nowhere"),
+    ("NPA312", "transition-never-routes", _W, "a transition is never followed"),
     ("NPA313", "child-transitions", _E, "a sequence's child outside any loop has transitions"),
     ("NPA314", "loop-on-parallel", _E, "a loop directly on a parallel group"),
     ("NPA315", "too-many-steps", _E, "the longest walk has too many steps"),
@@ -112,6 +112,8 @@ _TABLE = (
     ("NPA512", "overlay-with-baked", _E, "source_overlay contradicts require_baked_npa"),
     ("NPA513", "not-provisioned", _N, "npac does not provision clusters"),
     ("NPA514", "bad-import-module", _E, "baked_npa_import is no dotted module name"),
+    ("NPA515", "mutable-image", _N, "a tag that can be moved names an image of a spec in runtime mode"),
+    ("NPA516", "no-such-node", _W, "no node has as many GPUs as are asked for"),
     # 6: secrets
     ("NPA601", "secret-in-plain-text", _E, "a credential stands in the spec"),
     ("NPA602", "maybe-secret", _W, "a key's name suggests a credential"),

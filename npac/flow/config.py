@@ -17,7 +17,7 @@ from npac.ir.values import RUN_ID, Concat, Value, apply, concat
 from npac.syntax.ast import ConfigEntry, Spec
 from npac.syntax.language import CONFIG
 from npac.syntax.nearest import Names
-from npac.syntax.reader import Reader
+from npac.syntax.reader import Reader, shown
 from npac.syntax.templates import Token
 from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar
@@ -356,7 +356,7 @@ def missing_config(config: Config, token: Token, span: Span) -> Diagnostic:
     """Say that a config token names nothing, or something that is no text."""
     entry = config.entries.get(token.path)
     if entry is not None:
-        what = "null" if isinstance(entry.node, Scalar) else f"a {entry.node.kind}"
+        what = "null" if isinstance(entry.node, Scalar) else shown(entry.node)
         related = (Related("declared here", entry.key.span),)
         message = f"the config key {token.path!r} holds {what}, which cannot be put into text"
         return finding(

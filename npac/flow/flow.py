@@ -12,7 +12,7 @@ from npac.flow.late import Late
 from npac.flow.overrides import Overrides
 from npac.flow.passes import Dominators, dominators, reverse_postorder
 from npac.flow.steps import Steps, build_steps
-from npac.flow.structure import Structure, build_structure, reachable_cycle
+from npac.flow.structure import Structure, build_structure, exit_circles
 from npac.flow.symbolic import hole_names
 from npac.flow.ways import Ways
 from npac.ir.values import Hole, Value
@@ -25,8 +25,7 @@ MAX_STEPS = 250_000
 class Flow:
     """A spec with names, config, steps and structure resolved.
 
-    ``graph`` is None when states contain themselves or follow one another in a circle; all that is
-    built on it is then missing too.
+    ``graph`` is None when states contain themselves; all that is built on it is then missing too.
     """
 
     def __init__(
@@ -39,7 +38,8 @@ class Flow:
         self.late = Late(spec, config, steps.by_state)
         """Lengths of what becomes known late, and the loops that it depends on."""
         self.structure = structure
-        self.cycle: tuple[str, ...] | None = None
+        self.circles: list[tuple[str, ...]] = []
+        """Circles of next and transitions, each with its first state at its end again."""
         self.graph: FlowGraph | None = None
         self.order: list[int] = []
         self.dominators: Dominators | None = None
@@ -157,8 +157,8 @@ def build_flow(
     flow.findings = findings
     flow.max_steps = max_steps
     flow.pins = pins or {}
-    flow.cycle = reachable_cycle(structure, spec.states)
-    if structure.cycles or flow.cycle or not spec.states:
+    flow.circles = exit_circles(structure, spec)
+    if structure.cycles or not spec.states:
         return flow
     flow.graph = build_graph(spec, structure)
     flow.order = reverse_postorder(flow.graph)

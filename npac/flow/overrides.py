@@ -8,9 +8,10 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.syntax.ast import ConfigEntry
 from npac.syntax.nearest import Names
+from npac.syntax.reader import shown
 from npac.syntax.spec_parser import config_entries, written_credentials
 from npac.text.source import SourceFile
-from npac.text.yaml_nodes import Map, Scalar, parse_yaml
+from npac.text.yaml_nodes import Map, Node, Scalar, parse_yaml
 
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z"
 
@@ -82,6 +83,11 @@ def _is_text(text: str) -> bool:
     return True
 
 
+def _kind(node: Node) -> str:
+    """Say what a node is, without any of its text: a file that is no overlay may hold anything."""
+    return "text" if isinstance(node, Scalar) else shown(node)
+
+
 def _stands_for_its_keys(old: ConfigEntry | None, new: Map) -> bool:
     """Say whether a mapping of an overlay is looked at key by key, and has keys to look at."""
     return isinstance(old.node, Map) if old is not None else bool(new.entries)
@@ -96,7 +102,7 @@ def _file_entries(file: SourceFile, report: list[Diagnostic]) -> dict[str, Confi
     if node is None:
         return {}
     if not isinstance(node, Map):
-        message = f"a config overlay is a mapping, and this is a {node.kind}"
+        message = f"a config overlay is a mapping, and this is {_kind(node)}"
         report.append(finding("wrong-type", message, node.span, "write it as KEY: value lines"))
         return {}
     return config_entries(node, "file")
@@ -122,7 +128,7 @@ def _replace(
         report.append(finding("unknown-override", message, entry.key.span, help_text))
         return
     if not isinstance(old.node, Scalar):
-        message = f"the config key {key!r} holds a {old.node.kind}, which cannot be replaced by text"
+        message = f"the config key {key!r} holds {_kind(old.node)}, which cannot be replaced by text"
         related = (Related("declared here", old.key.span),)
         report.append(
             finding(
@@ -135,14 +141,20 @@ def _replace(
         )
         return
     if not isinstance(entry.node, Scalar):
-        message = f"the config key {key!r} holds text, and this is a {entry.node.kind}"
+        message = f"the config key {key!r} holds one value, and this is {_kind(entry.node)}"
         report.append(finding("override-type", message, entry.node.span, "give text, a number or a boolean"))
         return
-    entries[key] = ConfigEntry(entry.key, _typed(old, entry, report), entry.origin)
+    typed = _typed(old, entry, report)
+    if typed is not None:
+        entries[key] = ConfigEntry(entry.key, typed, entry.origin)
 
 
-def _typed(old: ConfigEntry, entry: ConfigEntry, report: list[Diagnostic]) -> Scalar:
-    """Give the new scalar the type that the old one has, where that type matters."""
+def _typed(old: ConfigEntry, entry: ConfigEntry, report: list[Diagnostic]) -> Scalar | None:
+    """Give the new scalar the type that the old one has, where that type matters.
+
+    None for one that does not fit, which is reported; the old value then stays, so that what reads it
+    is not at fault too.
+    """
     was, new = old.node, entry.node
     assert isinstance(was, Scalar) and isinstance(new, Scalar)
     if was.style != "" or ("{{" in new.value and entry.origin != "var"):
@@ -160,4 +172,5 @@ def _typed(old: ConfigEntry, entry: ConfigEntry, report: list[Diagnostic]) -> Sc
         message = f"the config key {entry.key.value!r} holds {wanted}, and {new.value!r:.80} is not"
         related = (Related("declared here", was.span),)
         report.append(finding("override-type", message, new.span, f"give {wanted}", related=related))
+        return None
     return typed

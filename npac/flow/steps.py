@@ -11,12 +11,13 @@ from npac.catalog.model import Catalog, Tool
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.config import Config, too_much_text
+from npac.flow.origins import count_origin
 from npac.flow.symbolic import MAX_ARGUMENT, SHORT, Evaluator, hole_names, token_name
 from npac.ir.values import Value
-from npac.syntax.ast import ArtifactDecl, Count, Profile, Spec, State, Text
+from npac.syntax.ast import ArtifactDecl, Count, Param, Profile, Spec, State, Text
 from npac.syntax.conditions import KeyRef, parse_count
 from npac.syntax.language import TRIGGER
-from npac.syntax.reader import Reader
+from npac.syntax.reader import Reader, shown
 from npac.syntax.templates import parse_template
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
@@ -193,10 +194,12 @@ class _StepBuilder:
             if count is None:
                 numbers.append(default)
                 continue
-            number = read_count(self.config, count, what, self.report, params)
+            number = read_count(self.config, count, what, self.report, params, state.params)
             if number is not None and number < least:
+                related = count_origin(self.config, count, state.params)
+                message, help_text = f"{what} is {number}", f"give at least {least}"
                 self.report.append(
-                    finding("bad-number", f"{what} is {number}", count.node.span, f"give at least {least}")
+                    finding("bad-number", message, count.node.span, help_text, related=related)
                 )
                 number = None
             numbers.append(default if number is None else number)
@@ -335,8 +338,12 @@ def read_count(
     what: str,
     report: list[Diagnostic],
     params: Mapping[str, Value] | None = None,
+    written: Mapping[str, Param] | None = None,
 ) -> int | None:
-    """Read a whole number that may stand in config; None when it cannot be read (and is reported)."""
+    """Read a whole number that may stand in config; None when it cannot be read (and is reported).
+
+    ``params`` and ``written`` are the overlay of the state that the number is read for: values and texts.
+    """
     if count.key is None:
         return count.literal
     config.read.add(count.key)
@@ -344,14 +351,14 @@ def read_count(
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 18:
         return int(value)
     entry = config.entries.get(count.key)
+    related = count_origin(config, count, written)
     if value is not None and not isinstance(value, str):
         late: set[str] = set()
         hole_names(value, late)
         on = "the run id" if "run.id" in late else " and ".join(token_name(name) for name in sorted(late))
         message = f"{what} would depend on {on}, and a program's structure cannot"
-        report.append(
-            finding("late-structure", message, count.node.span, "give a number that is known beforehand")
-        )
+        help_text = "give a number that is known beforehand"
+        report.append(finding("late-structure", message, count.node.span, help_text, related=related))
     elif entry is None:
         near = config.names.nearest(count.key)
         help_text = f"did you mean {near[0]!r}?" if near else "declare it in config"
@@ -360,12 +367,13 @@ def read_count(
         )
     elif value is None:
         if not isinstance(entry.node, Scalar) or entry.node.is_null:
-            kind = "null" if isinstance(entry.node, Scalar) else f"a {entry.node.kind}"
+            kind = "null" if isinstance(entry.node, Scalar) else shown(entry.node)
             message = f"{what} needs a whole number, and the config key {count.key!r} holds {kind}"
-            report.append(finding("value-not-text", message, count.node.span, "give it decimal digits"))
+            help_text = "give it decimal digits"
+            report.append(finding("value-not-text", message, count.node.span, help_text, related=related))
     else:
         message = f"{what} must be a whole number, and the config key {count.key!r} is {value!r:.80}"
-        report.append(finding("bad-number", message, count.node.span, "give decimal digits"))
+        report.append(finding("bad-number", message, count.node.span, "give decimal digits", related=related))
     return None
 
 

@@ -4,13 +4,15 @@ Only what is sound is given on: a reference to a state that does not exist is re
 rules and left out here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from npac.flow.circles import circles
 from npac.flow.config import Config
 from npac.syntax.ast import Spec, State, Transition
 from npac.syntax.conditions import Condition, parse_condition
+from npac.syntax.language import PREDICATES
 from npac.text.yaml_nodes import Scalar
 
 
@@ -193,6 +195,29 @@ def condition_holds(config: Config, transition: Transition) -> bool | None:
     return config.values.get(parsed.key, "") != ""
 
 
+def dead_transitions(state: State) -> Iterator[tuple[Transition, Transition]]:
+    """Give the transitions of a state that are never taken, each with the one before it that always is.
+
+    Whatever config and decisions say: the one before asks for nothing more than the dead one does.
+    """
+    first: dict[tuple[str, str], Transition] = {}  # by config key and decision, empty for none
+    for item in state.transitions:
+        asked = parse_condition(item.condition.value) if item.condition is not None else None
+        when = item.when.value if item.when is not None else ""
+        if (asked is not None and not isinstance(asked, Condition)) or when not in ("", *PREDICATES):
+            continue  # an error of its own
+        keys = ("",) if asked is None else ("", asked.key)
+        taken = next((first[key, said] for key in keys for said in ("", when) if (key, said) in first), None)
+        if taken is None:
+            each = [
+                [first[key, said] for key in keys if (key, said) in first] for said in PREDICATES if not when
+            ]
+            taken = each[-1][0] if each and all(each) else None
+        if taken is not None:
+            yield item, taken
+        first.setdefault((keys[-1], when), item)
+
+
 def _exits(spec: Spec, state: State, config: Config, structure: Structure) -> Exits:
     following = _target(spec, state.next, structure)
     if state.terminal or state.parallel is not None:
@@ -203,7 +228,7 @@ def _exits(spec: Spec, state: State, config: Config, structure: Structure) -> Ex
         return Exits(False, target, target)
     chosen: dict[str, str | None] = {}
     exhausted = False
-    for decision in ("promote_checkpoint", "loop_back"):
+    for decision in PREDICATES:
         for item in live:
             if item.when is None or _may_mean(item.when.value, decision):
                 chosen[decision] = _target(spec, item.goto, structure)
@@ -226,35 +251,24 @@ def _target(spec: Spec, name: Scalar | None, structure: Structure) -> str | None
     return structure.outermost(name.value)
 
 
-def reachable_cycle(structure: Structure, names: Mapping[str, object]) -> tuple[str, ...] | None:
-    """Give one cycle of next and transitions among the states outside groups, or None."""
-    color: dict[str, int] = {}
-    for start in names:
-        if start in color or start not in structure.exits:
-            continue
-        path: list[str] = []
-        stack: list[tuple[str, list[str]]] = []
+def exit_circles(structure: Structure, spec: Spec) -> list[tuple[str, ...]]:
+    """Give circles of next and transitions among the states outside groups, looking from the first state."""
 
-        def enter(name: str, path: list[str] = path, stack: list[tuple[str, list[str]]] = stack) -> None:
-            color[name] = 1
-            path.append(name)
-            exits = structure.exits[name]
-            targets = {exits.promote, exits.loop_back} - {None}
-            stack.append((name, sorted(target for target in targets if target in structure.exits)))
+    def follow(name: str) -> list[str]:
+        exits = structure.exits[name]
+        targets = [exits.promote] if exits.promote == exits.loop_back else [exits.promote, exits.loop_back]
+        return [at for at in targets if at is not None and at in structure.exits]
 
-        enter(start)
-        while stack:
-            name, waiting = stack[-1]
-            if not waiting:
-                stack.pop()
-                path.pop()
-                color[name] = 2
-                continue
-            follow = waiting.pop()
-            mark = color.get(follow)
-            if mark is None:
-                enter(follow)
-            elif mark == 1:
-                cycle = path[path.index(follow) :]
-                return (*cycle, follow)
+    first = structure.outermost(spec.initial.value) if spec.initial is not None else ""
+    starts = [first, *structure.exits] if first in structure.exits else structure.exits
+    return circles(starts, follow)
+
+
+def exit_scalar(spec: Spec, config: Config, structure: Structure, name: str, target: str) -> Scalar | None:
+    """Give the ``goto`` or ``next`` by which a state outside groups leads to ``target``, or None."""
+    state = spec.states[name]
+    named = [item.goto for item in state.transitions if condition_holds(config, item) is not False]
+    for scalar in (*named, state.next):
+        if scalar is not None and _target(spec, scalar, structure) == target:
+            return scalar
     return None

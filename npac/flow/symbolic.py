@@ -98,6 +98,7 @@ class Evaluator:
         self._loops = [name for name, state in spec.states.items() if state.loop is not None]
         self._loop_names = Names(self._loops)
         self._seen: set[tuple[str, int, int, str]] = set()
+        self._parents: dict[str, str] | None = None
 
     def value(self, text: Text, state: str, params: Mapping[str, Value], *, limit: int = MAX_VALUE) -> Value:
         """Evaluate a text of the spec for ``state`` under its params overlay.
@@ -244,7 +245,13 @@ class Evaluator:
         target = self.spec.states.get(name)
         if target is None or target.loop is None:
             near = self._loop_names.nearest(name)
-            if near:
+            before, sign, number = name.rpartition("-")
+            if number.isdecimal() and sign and before in self._loops:
+                help_text = (
+                    f"tokens do no arithmetic: give the command {{{{loop.{before}}}}} and let it work the "
+                    f"number out, as in $(({{{{loop.{before}}}}} - {number})) in run.shell"
+                )
+            elif near:
                 help_text = f"did you mean loop.{near[0]}?"
             elif self._loops:
                 help_text = "loops of this spec: " + ", ".join(self._loops[:12])
@@ -264,6 +271,9 @@ class Evaluator:
             help_text = (
                 f"did you mean state.{near[0]}.{field}?" if near and name else "write {{state.NAME.uri}}"
             )
+            never = self._out_of_reach(near[0], state) if near and name else ""
+            if never:
+                help_text = f"if {near[0]} is meant: {never}"
             message = f"there is no state {name or path!r}"
             if path in self.spec.states:
                 message = f"state.{path} does not say which of the outputs of {path!r} is meant"
@@ -273,16 +283,46 @@ class Evaluator:
         index = 1 if field == "uri" else _output_index(field)
         if index is None or not 1 <= index <= len(target.outputs):
             count = len(target.outputs)
-            if count == 0:
-                help_text = f"{name} declares no outputs; declare one first"
+            message = f"the state {name!r} has no {field!r}"
+            never = self._out_of_reach(name, state)
+            if never:  # whatever it declares
+                message, help_text = f"{message}, and {state!r} could not read it", never
+            elif count == 0:
+                help_text = f"{name} declares no outputs: add outputs: [{{uri: ...}}] to it"
             else:
                 help_text = f"{name} declares {count} output(s): uri, " + ", ".join(
                     f"output_{number}" for number in range(1, min(count, 4) + 1)
                 )
-            self._add("unknown-state-value", f"the state {name!r} has no {field!r}", span, help_text)
+            self._add("unknown-state-value", message, span, help_text)
             return None
         self.uses.append(FlowUse(state, "state", name, span))
         return Hole(f"state.{name}.{index}")
+
+    def _out_of_reach(self, name: str, reader: str) -> str:
+        """Say why a state cannot read another, whatever that one declares; empty when it may be able to."""
+        if name == reader:
+            return "a state cannot read what it is about to write; name the URI as outputs names it"
+        if self._parents is None:
+            self._parents = {
+                member.value: group.name.value
+                for group in self.spec.states.values()
+                for member in group.members
+            }
+        group = self._parents.get(reader)
+        if group is None:
+            return ""
+        if self._parents.get(name) == group and self.spec.states[group].parallel is not None:
+            return (
+                f"{name} runs beside {reader} in the group {group}, and members of a parallel group cannot "
+                f"read each other; read it after the group"
+            )
+        around: set[str] = set()
+        while group is not None and group not in around:
+            around.add(group)
+            group = self._parents.get(group)
+        if name in around:
+            return f"{reader} is in the group {name}, which has not ended then; name what ran before it"
+        return ""
 
     def _add(self, name: str, message: str, span: Span, help: str) -> None:
         self._put(finding(name, message, span, help))

@@ -216,6 +216,11 @@ def _not_written(unread: Unread, item: Diagnostic) -> bool:
     return any(not unread.states.get(name, set()).isdisjoint((*_DECISIONS, ANY)) for name in writers)
 
 
+def _in_bad_name(unread: Unread, item: Diagnostic) -> bool:
+    """The character is what makes a name bad."""
+    return any(span.start <= item.span.start < span.end for span in unread.bad_names)
+
+
 def _contract(unread: Unread, item: Diagnostic) -> bool:
     return unread.section("config") or "params" in unread.of(item.span) or unread.gives_more(item.span)
 
@@ -261,5 +266,6 @@ _OF_ALL: dict[str, _Test] = {
     # what could not be read may be what reads the key
     "unused-config-key": lambda unread, item: unread.any,
     "operator-input-empty": _no_image,
+    "invisible-character": _in_bad_name,
 }
 """What follows from a fault of form, from a name that names nothing, or from work that is missing."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
+from npac.flow.origins import GIVEN
 from npac.rules.unread import Unread
 from npac.syntax.ast import State
 from npac.syntax.language import PARALLEL, STATE
@@ -13,6 +14,15 @@ from npac.syntax.templates import parse_template
 
 _PARALLEL_ONLY = frozenset(key for key in STATE.names if STATE.keys[key].on == (PARALLEL,))
 _USES = ("unknown-config-key", "value-not-text", "unknown-loop", "unknown-state-value", "unknown-run-key")
+_OF_VALUES = (
+    "bad-number",
+    "bad-quantity",
+    "bad-image",
+    "unknown-tool-image",
+    "unknown-cloud",
+    "late-structure",
+    "no-such-node",
+)
 _ENDS = ("no-terminal", "count-mismatch", "dead-end")
 _MOST = 8
 """Places that are shown beside a finding."""
@@ -22,7 +32,9 @@ def joined(flow: Flow, unread: Unread, findings: Sequence[Diagnostic]) -> list[D
     """Give the findings with those of one cause joined, in the order of their places."""
     found = sorted(findings, key=lambda item: (item.span.source.path, item.span.start))
     found = _misnamed(unread, found)
+    found = _circles(found)
     found = _uses(found)
+    found = _values(found)
     found = _idle(unread, found)
     found = _decisions(flow, unread, found)
     return _ways(flow, unread, found)
@@ -79,6 +91,23 @@ def _misnamed(unread: Unread, findings: Sequence[Diagnostic]) -> list[Diagnostic
         return any(unread.same_mapping(item, other) for other in others)
 
     return [item for item in findings if not echo(item)]
+
+
+def _circles(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Drop that a name is a member's where naming its group would close a circle: that is said there."""
+    closing = {item.span for item in findings if item.code.name == "flow-cycle"}
+    return [item for item in findings if item.code.name != "member-as-target" or item.span not in closing]
+
+
+def _values(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Join what several places say of one config value that none of them can read."""
+
+    def group(item: Diagnostic) -> object:
+        if item.code.name not in _OF_VALUES:
+            return None
+        return next((other.span for other in item.related if other.message == GIVEN), None)
+
+    return _fold(findings, group, lambda item: item.message)
 
 
 def _uses(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
@@ -186,6 +215,8 @@ def _ways(flow: Flow, unread: Unread, findings: Sequence[Diagnostic]) -> list[Di
             if cause is not None:
                 beside.append(Related(item.message, item.span))
                 continue
+        if item.code.name == "dead-end" and cause is not None and cause.code.name == "no-terminal":
+            continue  # it stands beside that no end is reached
         ended = cause is not None and item.code.name == "transition-never-routes"
         if ended and _ends_there(flow, unread, item):
             continue
@@ -227,7 +258,8 @@ def _early_ends(flow: Flow) -> Iterable[Related]:
 
 def _ends_there(flow: Flow, unread: Unread, item: Diagnostic) -> bool:
     """Say whether the loop of a goto that never routes has nothing after it, for want of a next."""
-    loop = unread.owner(item.related[0].span) if item.related else None
+    said = item.related[0] if item.related and item.related[0].message.startswith("the loop") else None
+    loop = unread.owner(said.span) if said is not None else None
     exits = flow.structure.exits.get(loop.name.value) if loop is not None else None
     return exits is not None and loop is not None and exits.promote is None and not loop.terminal
 

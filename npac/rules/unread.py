@@ -52,6 +52,7 @@ class Unread:
         self.top: set[str] = set()
         self.config: set[int] = set()
         self.any = False
+        self.bad_names: list[Span] = []
         self._top = _entries(flow.spec.top, SPEC.names, {})
         self._config: list[_Entry] | None = None
         self._nodes: dict[Span, Map] | None = None
@@ -162,7 +163,17 @@ class Unread:
         if item.span.source is not self.flow.spec.source:
             return
         self.any = True
+        if item.code.name == "bad-name":
+            self.bad_names.append(item.span)
         state = self.owner(item.span)
+        if item.code.name == "duplicate-key" and item.related:
+            # the second of two ends no mapping, as nothing of it was kept: the first says where they are
+            first = item.related[0].span
+            state = self.owner(first)
+            if state is not None and first == state.name.span:
+                state = None  # a whole state was left out
+            else:
+                item = item._replace(span=first)
         if state is None:
             self._section(item)
             return
@@ -213,7 +224,7 @@ class Unread:
 
     def _node(self, state: State) -> Map | None:
         """Give the mapping of a state."""
-        states = self.flow.spec.top.get("states")
+        states = self._states_node()
         if isinstance(states, Map):
             found = states.get(state.name.value)
             return found if isinstance(found, Map) else None
@@ -221,6 +232,13 @@ class Unread:
             items = states.items if isinstance(states, Seq) else []
             self._nodes = {item.span: item for item in items if isinstance(item, Map)}
         return self._nodes.get(state.span)
+
+    def _states_node(self) -> Node | None:
+        """Give what the states were read from; a slip of the key was read all the same."""
+        entries = self.flow.spec.top.entries
+        near = (value for key, (_, value) in entries.items() if is_slip(key, "states"))
+        found = self.flow.spec.top.get("states")
+        return found if found is not None else next(near, None)
 
     def _entries_of(self, state: State) -> list[_Entry]:
         found = self._inside.get(state.name.value)

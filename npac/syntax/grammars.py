@@ -33,6 +33,8 @@ class Problem(NamedTuple):
     end: int
     help: str
     suggestion: str | None = None
+    mark: tuple[int, int] | None = None
+    """Offsets of the part of ``text[start:end]`` that is wrong; None for all of it."""
 
 
 class Stop:

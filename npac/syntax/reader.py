@@ -116,11 +116,12 @@ class Reader:
             name = problem.kind if problem.kind in _TOKEN_NAMES else "bad-token"
             if not self._lists(name, scalar):
                 continue
-            span = scalar.inner(problem.start, problem.end)
+            span = scalar.inner(*(problem.mark or (problem.start, problem.end)))
+            whole = scalar.inner(problem.start, problem.end)
             fix = None
             # only where the text stands in the file as it is: no alias, no escape, no folded line
-            if problem.suggestion and span.text == scalar.value[problem.start : problem.end]:
-                edit = Edit(span, problem.suggestion)
+            if problem.suggestion and whole.text == scalar.value[problem.start : problem.end]:
+                edit = Edit(whole, problem.suggestion)
                 fix = Fix(f"write {problem.suggestion}", (edit,), safe=False)
             self.report.append(finding(name, problem.message, span, problem.help, fix=fix))
         return Text(scalar, template)

@@ -53,6 +53,7 @@ _SHAPE = r"""(?x)
 """
 _STEP = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
 _FALLBACK = r"\s+(?:or|if|else)\b|\s*(?:\?|:-|\|\|)"
+_ARITHMETIC = r"\s*([-+*/%])\s*([0-9]{1,6})\s*(?:\}\}|\Z)"
 _GET = r"""\{\{\s*+[A-Za-z]++\.get\(\s*+['"](?P<key>[A-Za-z0-9_.-]++)['"]"""
 
 # What other template languages call our transforms.
@@ -99,7 +100,7 @@ class TokenProblem(grammars.Problem):
 
     ``kind`` is ``"unknown-scope"``, ``"bad-token-syntax"``, ``"unclosed-token"`` or
     ``"unknown-transform"``.  ``start`` and ``end`` take in the whole malformed token, so that
-    ``suggestion`` can stand in its place.
+    ``suggestion`` can stand in its place; ``mark`` is the part of it that is wrong.
     """
 
     __slots__ = ()
@@ -258,22 +259,38 @@ def _diagnose(window: str, start: int, scope: str, *, closed: bool) -> TokenProb
     ):
         suggestion = f"{{{{{scope}.{path} | {meant}}}}}" if meant else f"{{{{{scope}.{path}}}}}"
 
+    mark = (0, end)
     if not closed:
         kind, message = "unclosed-token", f"A `{word}` token opens here and is not closed by `}}}}`."
     elif word != scope:
         kind, message = "unknown-scope", f"There is no scope `{word}`; scopes are {_list(SCOPES)}."
+        mark = shape.span("scope")
     elif transform and transform not in TRANSFORMS:
         kind, message = "unknown-transform", f"There is no transform `{transform[:32]}`."
+        mark = shape.span("transform")
     else:
-        kind, message = "bad-token-syntax", _explain(window, scope)
+        kind = "bad-token-syntax"
+        message, at = _explain(window, scope)
+        last = len(window[: end - 2].rstrip())
+        if not window[2:at].strip():  # a strange blank before the scope
+            mark = (at, at + 1)
+        elif at < last:
+            mark = (last - len(window[at:last].lstrip()), last)
     advice = f"Write `{suggestion}`. " if suggestion and len(suggestion) <= 120 else ""
     if default:
         advice += _DEFAULT_HELP
     elif kind == "unknown-transform":
         advice += f"Transforms are {_list(TRANSFORMS)}. "
+    elif path and (term := re.match(_ARITHMETIC, rest)):
+        token = f"{{{{{scope}.{path}}}}}"
+        advice = (
+            f"Tokens do no arithmetic: give the command `{token}` and let it work the number out, as in "
+            f"`$(({token} {term[1]} {term[2]}))` in run.shell. "
+        )
     elif not advice:
         advice = f"A token is `{{{{{scope}.{_EXAMPLES[scope]}}}}}`, with `| TRANSFORM` after it if need be. "
-    return TokenProblem(kind, message, start, start + end, advice + _LITERAL_HELP, suggestion)
+    marked = (start + mark[0], start + mark[1])
+    return TokenProblem(kind, message, start, start + end, advice + _LITERAL_HELP, suggestion, marked)
 
 
 def _meant_transform(name: str) -> str | None:
@@ -286,26 +303,28 @@ def _meant_transform(name: str) -> str | None:
 _EXAMPLES = {"config": "KEY", "run": "id", "state": "NAME.uri", "loop": "NAME"}
 
 
-def _explain(window: str, scope: str) -> str:
-    """Say what the grammar wanted at the place where it stopped."""
+def _explain(window: str, scope: str) -> tuple[str, int]:
+    """Say what the grammar wanted at the place where it stopped, and give that place."""
     # Asked only here: it takes a hundred times as long as the expression that found the fault.
     stop = grammars.read(_GRAMMAR, "token", window)
     assert isinstance(stop, grammars.Stop), "what is a token to the grammar is one to the expression"
     found = grammars.show_char(window, stop.at)
     if "SCOPE" in stop.expected:
-        return f"Before `{scope}`, a token takes blanks, tabs and line ends only; here is {found}."
-    if "_DOT" in stop.expected:
-        return f"In a token, `{scope}` is followed by `.` and a name at once; here is {found}."
-    if "PATH" in stop.expected:
-        return f"In a token, a name follows `{scope}.` at once; here is {found}."
-    if "TRANSFORM" in stop.expected:
-        return f"In a token, the name of a transform follows `|`; here is {found}."
-    if "_PIPE" in stop.expected:
-        return (
+        wanted = f"Before `{scope}`, a token takes blanks, tabs and line ends only"
+    elif "_DOT" in stop.expected:
+        wanted = f"In a token, `{scope}` is followed by `.` and a name at once"
+    elif "PATH" in stop.expected:
+        wanted = f"In a token, a name follows `{scope}.` at once"
+    elif "TRANSFORM" in stop.expected:
+        wanted = "In a token, the name of a transform follows `|`"
+    elif "_PIPE" in stop.expected:
+        wanted = (
             f"After `{scope}.`, a token takes a name of letters, digits, `_`, `.`, `-`, "
-            f"then nothing but `| TRANSFORM`; here is {found}."
+            "then nothing but `| TRANSFORM`"
         )
-    return f"A token ends after its one transform; here is {found}."
+    else:
+        wanted = "A token ends after its one transform"
+    return f"{wanted}; here is {found}.", stop.at
 
 
 def _list(words: tuple[str, ...]) -> str:

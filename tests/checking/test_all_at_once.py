@@ -56,7 +56,7 @@ PLANTED = {
     ("NPA601", "hf_abcdefghijklmnopqrstuvwxyz0123"),
     ("NPA706", '"gs://x/y"'),
     ("NPA102", "{to: publish}"),
-    ("NPA203", "{{config.limit | quote}}"),
+    ("NPA203", "quote"),
     ("NPA301", "evaluat"),
 }
 

@@ -95,11 +95,17 @@ def test_transitions_of_a_child_do_not_route() -> None:
     ]
 
 
-def test_no_graph_where_states_contain_or_follow_themselves() -> None:
+def test_no_graph_where_states_contain_themselves() -> None:
     assert (
         flow_of("  g: {sequence: [h], next: t}\n  h: {sequence: [g]}\n  t: {terminal: true}\n").graph is None
     )
-    assert flow_of("  a: {run: {shell: a}, next: b}\n  b: {run: {shell: b}, next: a}\n").graph is None
+
+
+def test_states_that_follow_one_another_in_circles_have_a_graph() -> None:
+    flow = flow_of("  a: {run: {shell: a}, next: b}\n  b: {run: {shell: b}, next: a}\n  c: {next: c}\n")
+    assert flow.circles == [("a", "b", "a"), ("c", "c")]
+    assert flow.graph is not None and flow.reached(flow.graph.begin["b"])
+    assert not flow.reached(flow.graph.begin["c"])
 
 
 def test_uses_and_definitions_of_points() -> None:

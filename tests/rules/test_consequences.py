@@ -154,10 +154,10 @@ SLIPS: tuple[tuple[str, str, str, str], ...] = (
     ("if: config.publish", "if: config.publsh", "204", "publsh"),
     ("resources: gpu", "resources: gpus", "501", "gpus"),
     # tokens
-    ('argv: [fetch, "{{config.note}}"]', 'argv: [fetch, "{{confg.note}}"]', "201", "{{confg.note}}"),
+    ('argv: [fetch, "{{config.note}}"]', 'argv: [fetch, "{{confg.note}}"]', "201", "confg"),
     ('"{{config.root}}/fetched/"', '"{{config.roots}}/fetched/"', "204", "{{config.roots}}"),
     ('"{{config.root}}/fetched/"', '"{{config.root}/fetched/"', "202", "{{config.root}"),
-    ('"{{config.root}}/fetched/"', '"{{config.root | base46}}/fetched/"', "203", "{{config.root | base46}}"),
+    ('"{{config.root}}/fetched/"', '"{{config.root | base46}}/fetched/"', "203", "base46"),
     ('"s3://{{config.bucket}}/', '"s3://{{config.bukcet}}/', "204", "{{config.bukcet}}"),
     ('"s3://{{config.bucket}}/', '"{{config.bucket}}/', "706", "my-bucket"),
     ("bucket: my-bucket", "bucket: My Bucket", "706", "My Bucket"),
@@ -241,6 +241,38 @@ def test_two_mistakes_are_two_findings() -> None:
         ("NPA101", "terminl"),
         ("NPA706", "'gs://x/{{run.id}}'"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("slips", "wanted"),
+    [
+        (
+            (("    next: fan\n", "    next: fan\n    next: fan\n"), ("goto: publish", "goto: publich")),
+            [("NPA003", "next"), ("NPA301", "publich")],
+        ),
+        (
+            (("  end:\n    terminal: true", "  end: {}"), ("    next: fan\n", "")),
+            [("NPA325", "fetch"), ("NPA304", "end")],
+        ),
+        (
+            (("states:", "State:"), ("    params: {side", "    with: {side")),
+            [("NPA101", "State"), ("NPA101", "with")],
+        ),
+        (
+            (("note: hello", "note: hello\n  note: again"), ("{{config.root}}/in/", "{{config.rot}}/in/")),
+            [("NPA003", "note"), ("NPA204", "{{config.rot}}")],
+        ),
+    ],
+)
+def test_two_mistakes_in_two_places_hide_neither_and_make_no_third(
+    slips: tuple[tuple[str, str], ...], wanted: list[tuple[str, str]]
+) -> None:
+    text = SPEC
+    for old, new in slips:
+        assert old in text
+        text = text.replace(old, new, 1)
+    found = [item for item in _found(text) if item.severity > Severity.NOTE]
+    assert [(item.code.id, item.span.text) for item in found] == wanted
 
 
 def test_an_unreachable_chain_is_named_by_its_first_state_and_a_ring_by_all() -> None:

@@ -59,7 +59,8 @@ def test_counts_and_timeouts_by_tokens_are_read() -> None:
     profile = "{accelerators: {H100: '{{config.n}}'}, kubernetes: {provision_timeout: '{{config.n}}'}}"
     assert codes(f"config: {{n: 8}}\nresources: {{default: {profile}}}\n{WORK}") == ""
     found = checked(f"config: {{n: x}}\nresources: {{default: {profile}}}\n{WORK}").findings
-    assert [item.code.id for item in found] == ["NPA502", "NPA502"]
+    assert [item.code.id for item in found] == ["NPA502"]
+    assert [other.span.text for other in found[0].related] == ["x", "'{{config.n}}'"]
 
 
 def test_a_shell_variable_in_a_uri_is_found_also_behind_a_token() -> None:

@@ -60,6 +60,20 @@ CLEAN = (
     "arn: arn:aws:iam::123456789012:role/x",
     "sha: 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
     "uuid: 123e4567-e89b-12d3-a456-426614174000",
+    "token_count: 128",
+    "bos_token: '<|begin_of_text|>'",
+    "pad_token: '<pad>'",
+    "mask_token: '[MASK]'",
+    "hf_token: '<your token goes here 123>'",
+    "hf_token: HF_TOKEN",
+    "hf_token: $HF_TOKEN",
+    "hf_token: '${MY_OWN_HF_TOKEN_2}'",
+    "wandb_api_key: env:WANDB_API_KEY",
+    "private_key: /etc/keys/id_ed25519.pem",
+    "private_key: ~/.ssh/id_ed25519-2",
+    "ssh_private_key: ./keys/Deploy-2026.pem",
+    "password: '********'",
+    "password: xxx",
 )
 NAMED = {
     "password: hunter2": "602",
@@ -70,6 +84,12 @@ NAMED = {
     "nested: {my_secret: Abcdefgh12345678}": "601",
     "api_key: abc def 123 456 789": "601",
     "aws_secret_access_key: a/b+c/d+e/f+g/h+1": "601",
+    "secret_key: /a/b+c/d+e/f+g/h1Abcdefg": "601",
+    "secret_key: /Abcdefgh12345678/Abcdefgh12345678": "601",
+    "token: TODO": "602",
+    "token: ABCDEF_12345678X": "601",
+    "password: '<Abcdefgh12345678'": "601",
+    "password: $Abcdefgh-12345678": "601",
 }
 
 

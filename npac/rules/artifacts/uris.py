@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.flow.counters import loop_bound
 from npac.flow.flow import Flow
 from npac.flow.passes import reaching
 from npac.flow.steps import SymbolicArtifact
 from npac.flow.symbolic import hole_names, written
-from npac.ir.values import Hole, Value
+from npac.ir.values import Hole, Value, concat
 from npac.rules.tokens.resolved import is_resolved
 
 _SCHEMES = ("s3://", "file://")
+_FILES = frozenset(("Dockerfile", "Makefile"))
+"""Files that have no suffix, as have those in capitals: README, LICENSE, _SUCCESS."""
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -24,7 +27,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             if not is_resolved(flow, name, output.decl.uri) or not _in_store(output.uri):
                 continue  # that is an error of its own
             yield from _shape(name, output)
-            writers.setdefault(output.uri, []).append((name, output))
+            writers.setdefault(_place(output), []).append((name, output))
     meets = _Meetings(flow, writers)
     for items in writers.values():
         yield from _same_uri(flow, items, meets)
@@ -54,13 +57,27 @@ def _in_store(uri: Value) -> bool:
     return not isinstance(begin, str) or begin.startswith(_SCHEMES)
 
 
+def _place(item: SymbolicArtifact) -> Value:
+    """Give the URI of an artifact, that of a directory always with a slash at its end."""
+    return item.uri if item.declared_kind != "directory" or _ends_in_slash(item.uri) else _slashed(item.uri)
+
+
+def _slashed(uri: Value) -> Value:
+    return concat((uri, "/"))
+
+
+def _ends_in_slash(uri: Value) -> bool:
+    tail = uri if isinstance(uri, str) else getattr(uri, "parts", ("",))[-1]
+    return isinstance(tail, str) and tail.endswith("/")
+
+
 def _looks_like_folder(uri: Value) -> bool:
     """Say whether a URI ends in a written-out name without a suffix, and without a slash."""
     tail = uri if isinstance(uri, str) else getattr(uri, "parts", ("",))[-1]
     if not isinstance(tail, str) or "/" not in tail:
         return False
     last = tail.rpartition("/")[2]
-    return last != "" and "." not in last
+    return last != "" and "." not in last and not last.isupper() and last not in _FILES
 
 
 def _same_uri(
@@ -88,8 +105,8 @@ def _same_uri(
 def _rewritten(
     flow: Flow, items: list[tuple[str, SymbolicArtifact]], shown: str, meets: _Meetings
 ) -> Iterator[Diagnostic]:
-    if flow.graph is None:
-        return
+    if flow.graph is None or flow.circles:
+        return  # what a circle writes again is mended with the circle
     leaves = [(name, item) for name, item in items if name not in flow.structure.members]
     for name, output in leaves:
         names: set[str] = set()
@@ -97,7 +114,7 @@ def _rewritten(
         loop = (
             name if flow.spec.states[name].loop is not None else flow.structure.loop_around(flow.spec, name)
         )
-        while loop is not None and f"loop.{loop}" in names:
+        while loop is not None and (f"loop.{loop}" in names or loop_bound(flow, loop) == 1):
             loop = flow.structure.loop_around(flow.spec, loop)
         if loop is not None and not any(hole.startswith("state.") for hole in names):
             message = f"every iteration of {loop!r} writes {shown} anew"
@@ -162,9 +179,10 @@ def _labels(flow: Flow, writers: dict[Value, list[tuple[str, SymbolicArtifact]]]
         for item in step.inputs:
             if not is_resolved(flow, name, item.decl.uri):
                 continue
-            makers = known.get(item.uri)
+            place = _place(item)
+            makers = known.get(place)
             if makers is None:
-                makers = known[item.uri] = _Producers(_producers(flow, item.uri, writers))
+                makers = known[place] = _Producers(_producers(flow, place, writers))
             other = makers.other_than(name)
             if other is None or makers.gives(item.schema, name) or makers.gives("", name):
                 continue
@@ -206,4 +224,7 @@ def _producers(
     if isinstance(uri, Hole) and uri.name.startswith("state."):
         state, _, number = uri.name.removeprefix("state.").rpartition(".")
         return [(state, flow.steps.by_state[state].outputs[int(number) - 1])]
-    return writers.get(uri, [])
+    found = writers.get(uri)
+    if found is None and not _ends_in_slash(uri):
+        found = writers.get(_slashed(uri))  # a folder that is read without saying so
+    return found or []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
+from npac.flow.origins import count_origin
 from npac.flow.steps import read_count
 from npac.syntax.ast import State
 from npac.syntax.language import MAX_CONCURRENCY
@@ -104,13 +105,17 @@ def _parallel(flow: Flow, group: State) -> Iterator[Diagnostic]:
         if count is not None and count != len(group.members):
             message = f"parallelCount is {count}, and {name!r} has {len(group.members)} members"
             help_text = "add or remove members, or correct the number"
-            report.append(finding("count-mismatch", message, group.parallel_count.node.span, help_text))
+            origin = count_origin(flow.config, group.parallel_count)
+            at = group.parallel_count.node.span
+            report.append(finding("count-mismatch", message, at, help_text, related=origin))
     if group.max_concurrency is not None:
         limit = read_count(flow.config, group.max_concurrency, "maxConcurrency", report)
         if limit is not None and not 1 <= limit <= MAX_CONCURRENCY:
             message = f"maxConcurrency is {limit}"
             help_text = f"give a number from 1 to {MAX_CONCURRENCY}"
-            report.append(finding("bad-number", message, group.max_concurrency.node.span, help_text))
+            origin = count_origin(flow.config, group.max_concurrency)
+            at = group.max_concurrency.node.span
+            report.append(finding("bad-number", message, at, help_text, related=origin))
     yield from report
 
 

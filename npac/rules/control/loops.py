@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
+from npac.flow.origins import count_origin
 from npac.flow.steps import read_count
 
 _MANY = 10**18
@@ -29,11 +30,13 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         bound = read_count(flow.config, state.loop.max, "loop.max", report)
         if bound is not None and bound < 1:
             message = f"loop.max is {bound}, and a loop runs at least once"
-            report.append(finding("bad-number", message, state.loop.max.node.span, "give at least 1"))
+            related = count_origin(flow.config, state.loop.max)
+            at = state.loop.max.node.span
+            report.append(finding("bad-number", message, at, "give at least 1", related=related))
         elif bound is not None:
             bounds[name] = bound
     yield from report
-    if flow.graph is None:
+    if flow.graph is None or flow.circles:
         return
     steps = longest_walk(flow, bounds)
     if steps > flow.max_steps:

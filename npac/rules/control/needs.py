@@ -6,17 +6,20 @@ from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
+from npac.flow.circles import circles
 from npac.flow.flow import Flow
+
+_MOST = 8
+"""Names that are shown at either end of a long circle."""
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report cycles of needs, and needs that are not met on every path."""
-    cycle = _cycle(flow)
-    if cycle:
-        need = next(item for item in flow.spec.states[cycle[0]].needs if item.value == cycle[1])
-        message = "needs lead in a circle: " + " -> ".join(cycle)
-        yield finding("needs-cycle", message, need.span, "remove one of them")
-        return
+    having = [name for name, state in flow.spec.states.items() if state.needs]
+    rings = circles(having, lambda name: _needs(flow, name))
+    for circle in rings:
+        yield _circle(flow, circle)
+    ring = {name: at for at, circle in enumerate(rings) for name in circle}
     if flow.graph is None or flow.dominators is None:
         return
     for name, state in flow.spec.states.items():
@@ -25,6 +28,8 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             continue
         for need in state.needs:
             if need.value not in flow.spec.states or need.value == name:
+                continue
+            if name in ring and ring[name] == ring.get(need.value):
                 continue
             done = flow.graph.done[need.value]
             if flow.dominators.dominates(done, at) and not _same_group(flow, name, need.value):
@@ -45,31 +50,12 @@ def _same_group(flow: Flow, name: str, need: str) -> bool:
     )
 
 
-def _cycle(flow: Flow) -> list[str] | None:
-    color: dict[str, int] = {}
-    for start in flow.spec.states:
-        if start in color:
-            continue
-        path: list[str] = []
-        stack: list[tuple[str, list[str]]] = [(start, _needs(flow, start))]
-        color[start] = 1
-        path.append(start)
-        while stack:
-            name, waiting = stack[-1]
-            if not waiting:
-                stack.pop()
-                path.pop()
-                color[name] = 2
-                continue
-            follow = waiting.pop()
-            mark = color.get(follow)
-            if mark is None:
-                color[follow] = 1
-                path.append(follow)
-                stack.append((follow, _needs(flow, follow)))
-            elif mark == 1:
-                return [*path[path.index(follow) :], follow]
-    return None
+def _circle(flow: Flow, circle: tuple[str, ...]) -> Diagnostic:
+    """Report a circle at the need that closes it."""
+    need = next(item for item in flow.spec.states[circle[-2]].needs if item.value == circle[-1])
+    names = circle if len(circle) <= 2 * _MOST else (*circle[:_MOST], "...", *circle[-_MOST:])
+    message = "needs lead in a circle: " + " -> ".join(names)
+    return finding("needs-cycle", message, need.span, "remove one of them")
 
 
 def _needs(flow: Flow, name: str) -> list[str]:

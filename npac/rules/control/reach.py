@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
+from npac.flow.structure import dead_transitions, exit_scalar
+
+_MOST = 8
+"""Edges that are shown beside the one that closes a circle."""
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report cycles, dead ends, unreachable states, and specs without a reachable terminal state."""
     spec = flow.spec
-    if flow.cycle:
-        chain = " -> ".join(flow.cycle)
-        state = spec.states[flow.cycle[-2]]
-        at = state.key_span("next") if "next" in state.keys else state.key_span("transitions")
-        help_text = "use a loop: a sequence with loop: {max: N, until: promote_checkpoint}"
-        yield finding("flow-cycle", f"next and transitions lead in a circle: {chain}", at, help_text)
+    for circle in flow.circles:
+        yield _circle(flow, circle)
     if flow.graph is None or spec.initial is None or spec.initial.value not in spec.states:
         return
     if spec.initial.value in flow.structure.parent:
         return
     named = _named(flow, spec.initial.value)
     unknown = any(_has_unknown_exit(flow, name) for name in named)
-    for name, state in spec.states.items() if not unknown else ():
+    # what only a way out of a circle leads to is not lost, and neither is the end
+    for name, state in spec.states.items() if not unknown and not flow.circles else ():
         parent = flow.structure.parent.get(name)
         if name in named or (parent is not None and parent not in named):
             continue
@@ -35,7 +37,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     ends = [name for name in reached if spec.states[name].terminal and name not in flow.structure.parent]
     if not ends and unknown:
         return
-    if not ends:
+    if not ends and not flow.circles:
         anywhere = [name for name, state in spec.states.items() if state.terminal]
         message = (
             "no terminal state can be reached from the first state" if anywhere else "no state is terminal"
@@ -46,10 +48,28 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             spec.initial.span,
             "mark the state that ends the run: terminal: true; a parallel group leads to one by next",
         )
-        return
     for name in spec.states:
         if name in reached and name not in flow.structure.parent and not spec.states[name].terminal:
             yield from _dead_end(flow, name)
+
+
+def _circle(flow: Flow, circle: tuple[str, ...]) -> Diagnostic:
+    """Report a circle at the edge that closes it, with the others beside it."""
+    edges = [
+        (name, target, exit_scalar(flow.spec, flow.config, flow.structure, name, target))
+        for name, target in pairwise(circle)
+    ]
+    last, _, closing = edges.pop()
+    at = closing.span if closing is not None else flow.spec.states[last].name.span
+    related = tuple(
+        Related(f"{name!r} leads to {target!r} here", scalar.span)
+        for name, target, scalar in edges[:_MOST]
+        if scalar is not None
+    )
+    names = circle if len(circle) <= 2 * _MOST else (*circle[:_MOST], "...", *circle[-_MOST:])
+    message = f"next and transitions lead in a circle: {' -> '.join(names)}"
+    help_text = "use a loop: a sequence with loop: {max: N, until: promote_checkpoint}"
+    return finding("flow-cycle", message, at, help_text, related=related)
 
 
 def _has_unknown_exit(flow: Flow, name: str) -> bool:
@@ -76,7 +96,9 @@ def _named(flow: Flow, initial: str) -> set[str]:
         state = flow.spec.states[name]
         targets = [member.value for member in state.members]
         if name not in flow.structure.parent:
-            exits = (state.next, *(item.goto for item in state.transitions))
+            dead = [id(item) for item, _ in dead_transitions(state)]
+            taken = [item.goto for item in state.transitions if id(item) not in dead]
+            exits = (state.next, *taken)
             # a member that is named from outside is an error of its own, and stands for its group
             targets += [flow.structure.outermost(target.value) for target in exits if target is not None]
         for target in targets:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
-from npac.flow.structure import condition_holds
+from npac.flow.structure import condition_holds, dead_transitions
 from npac.syntax.ast import State, Transition
 from npac.syntax.conditions import Condition, parse_condition
 from npac.text.yaml_nodes import Scalar
@@ -23,6 +23,8 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
                 yield from _condition(flow, transition, transition.condition)
         parent = flow.structure.parent.get(name)
         if parent is None:
+            if not state.terminal and state.parallel is None:
+                yield from _dead(state)
             exits = flow.structure.exits[name]
             if exits.decides and exits.exhausted:
                 message = f"no transition of {name!r} is taken for some decision, and it has no next"
@@ -66,6 +68,16 @@ def _condition(flow: Flow, transition: Transition, scalar: Scalar) -> Iterator[D
             "write false, without quotes, if that is meant",
             related=related,
         )
+
+
+def _dead(state: State) -> Iterator[Diagnostic]:
+    for transition, before in dead_transitions(state):
+        if transition.goto is None:
+            continue
+        message = f"the transition to {transition.goto.value!r:.120} is never taken: one before it always is"
+        related = (Related("this one is", before.span),)
+        help_text = "put the one that asks for more first, or remove it"
+        yield finding("transition-never-routes", message, transition.goto.span, help_text, related=related)
 
 
 def _child(flow: Flow, state: State, parent: str) -> Iterator[Diagnostic]:

@@ -41,8 +41,7 @@ def _state(state: State) -> Iterator[Diagnostic]:
             if key in allowed or key in ("run", "toolRef") or (key == "loop" and kind == "parallel"):
                 continue
             message = f"{name!r} is a {kind} group, and {key} has no meaning on one"
-            help_text = f"move {key} to a member, or remove it"
-            yield finding("key-not-for-group", message, scalar.span, help_text)
+            yield finding("key-not-for-group", message, scalar.span, _elsewhere(key))
         return
     for key in _PARALLEL_ONLY:
         if key in keys:
@@ -68,6 +67,18 @@ def _state(state: State) -> Iterator[Diagnostic]:
             "it has no run, toolRef, sequence, parallel, transitions or next"
         )
         yield finding("no-work", message, state.name.span, "give it work, or make it terminal: true")
+
+
+def _elsewhere(key: str) -> str:
+    """Say where a key belongs that stands on a group and has no meaning there."""
+    if key in _PARALLEL_ONLY:
+        return f"{key} goes with parallel: [...]; remove it"
+    if key not in _SEQUENCE:
+        return f"move {key} to a member, or remove it"
+    # what a sequence can have, and neither a parallel group nor its members
+    if key == "terminal":
+        return "lead on to a terminal state: next: NAME"
+    return f"put {key} on the state that follows the group: next: NAME"
 
 
 def _two(state: State, first: str, second: str) -> Diagnostic:

@@ -8,22 +8,27 @@ from collections.abc import Iterator
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
+from npac.flow.origins import whole_key, with_origin
 from npac.flow.steps import SymbolicStep
 from npac.flow.symbolic import hole_names
 from npac.ir.values import Value, has_hole
 from npac.rules.tokens.resolved import is_resolved
-from npac.syntax.images import ImageProblem, ToolImage, immutable_problem, parse_image
+from npac.syntax.images import ImageProblem, ImageRef, ToolImage, immutable_problem, parse_image
+from npac.syntax.reader import shown
 from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar, Seq
 
 _SHA = r"[0-9a-fA-F]{40}\Z"
 _SHA_LENGTH = 40
+_BARE_DIGEST = r"sha(?:256|512):[0-9a-f]{32,}\Z"
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z"
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report malformed, unknown and mutable images, and the switches of baked images."""
     yield from _images(flow)
+    if flow.spec.runtime_mode and not flow.config.switch("require_baked_npa"):
+        yield from _mutable(flow)
     yield from _required(flow)
     yield from _baked(flow)
 
@@ -47,13 +52,41 @@ def _images(flow: Flow) -> Iterator[Diagnostic]:
         if value == "" or (node.start, value) in seen:
             continue
         seen.add((node.start, value))
-        yield from check_image(flow, node, value)
+        for item in check_image(flow, node, value):
+            yield with_origin(item, node, flow.config, step.state.params)
+
+
+def _mutable(flow: Flow) -> Iterator[Diagnostic]:
+    """Note images by tag where a run may take long and be gone on with: a tag can be moved meanwhile."""
+    entry = flow.config.entries.get("required_immutable_images")
+    listed = entry.node.items if entry is not None and isinstance(entry.node, Seq) else []
+    required = {item.value for item in listed if isinstance(item, Scalar)}
+    seen: set[tuple[int, str]] = set()
+    for step in flow.steps.by_state.values():
+        node = _image_node(flow, step)
+        value = step.profile.get("image")
+        if node is None or not isinstance(value, str) or (node.start, value) in seen:
+            continue
+        seen.add((node.start, value))
+        parsed = parse_image(value)
+        if not isinstance(parsed, ImageRef) or parsed.digest is not None or value in flow.pins:
+            continue
+        if whole_key(node) in required:
+            continue  # that is an error of its own
+        what = f"its tag {parsed.tag!r:.80}" if parsed.tag else "no tag, which stands for latest"
+        message = f"the image {value!r:.120} is named by {what}: it can be another one before a run has ended"
+        help_text = f"write its digest here, or give it by --pin {value:.120}=REGISTRY/REPOSITORY@sha256:..."
+        item = finding("mutable-image", message, node.span, help_text)
+        yield with_origin(item, node, flow.config, step.state.params)
 
 
 def check_image(flow: Flow, node: Scalar, value: str) -> Iterator[Diagnostic]:
     """Report an image that cannot be read or that the catalog lacks; ``node`` is where it stands."""
     parsed = parse_image(value)
-    if isinstance(parsed, ImageProblem):
+    if re.match(_BARE_DIGEST, value):
+        message = "the image is a digest alone, which does not say of which image"
+        yield finding("bad-image", message, node.span, "write REGISTRY/REPOSITORY@sha256:<64 hex digits>")
+    elif isinstance(parsed, ImageProblem):
         given = "" if value == node.value else f" ({value!r:.120})"
         message = f"the image{given} cannot be read: {parsed.message}"
         yield finding("bad-image", message, node.span, parsed.help)
@@ -90,7 +123,7 @@ def _required(flow: Flow) -> Iterator[Diagnostic]:
             continue
         given = flow.config.entries[key].node
         if not isinstance(given, Scalar):
-            message = f"the image {key!r} must be text, and this is a {given.kind}"
+            message = f"the image {key!r} must be text, and this is {shown(given)}"
             yield finding(
                 "wrong-type", message, given.span, "write REGISTRY/REPOSITORY@sha256:<64 hex digits>"
             )

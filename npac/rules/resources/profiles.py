@@ -13,9 +13,11 @@ from typing import TypeAlias
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
+from npac.flow.origins import with_origin
 from npac.flow.steps import SymbolicStep, plain_value
 from npac.flow.symbolic import hole_names
 from npac.ir.values import Value, show
+from npac.rules.resources.gpu_nodes import asked_for, too_many
 from npac.rules.tokens.resolved import is_scalar_resolved
 from npac.syntax.ast import Profile
 from npac.syntax.grammars import Problem
@@ -183,7 +185,8 @@ def _values(flow: Flow, profile: Profile, users: Collection[SymbolicStep]) -> It
             if not is_scalar_resolved(flow, step.state.name.value, scalar):
                 continue
             seen.add((scalar.start, value))
-            yield from check_value(key, scalar, value)
+            for item in check_value(key, scalar, value):
+                yield with_origin(item, scalar, flow.config, step.state.params)
 
 
 def scalars(
@@ -228,9 +231,14 @@ def check_value(key: tuple[str, ...], node: Scalar, value: Value) -> Iterator[Di
         yield from _cloud(node, value)
     elif name in _QUANTITIES:
         yield from _quantity(node, name, value)
-    elif len(key) == 2 and key[0] == "accelerators" and not (re.match(_DIGITS, value) and int(value) > 0):
-        message = f"the number of {key[1]!r:.80} accelerators must be a whole number from 1"
-        yield finding("bad-quantity", message, node.span, "write NAME: N, as in H100: 8")
+        if name == "accelerators":
+            yield from asked_for(node, value)
+    elif len(key) == 2 and key[0] == "accelerators":
+        if re.match(_DIGITS, value) and int(value) > 0:
+            yield from too_many(node, key[1], int(value))
+        else:
+            message = f"the number of {key[1]!r:.80} accelerators must be a whole number from 1"
+            yield finding("bad-quantity", message, node.span, "write NAME: N, as in H100: 8")
     elif name == "kubernetes.provision_timeout" and not re.match(_DIGITS, value):
         message = f"provision_timeout must be a whole number of seconds, and this is {value!r:.80}"
         yield finding("bad-quantity", message, node.span, "write decimal digits")

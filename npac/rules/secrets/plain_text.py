@@ -28,6 +28,14 @@ _LAST = ("secret", "token", "password", "passwd", "passphrase", "key")
 """What the names end in, whatever stands between their words."""
 _NUMBER = r"[-+]?[0-9][0-9_.eE+-]*\Z"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*://"
+_STAND_IN = (
+    r"<[^<>]*>\Z|\[[^\[\]]*\]\Z"  # <your token here>, and what tokenizers call tokens: <pad>, [MASK]
+    r"|\$[A-Za-z_][A-Za-z0-9_]*\Z|\$\{[A-Za-z_][A-Za-z0-9_]*\}\Z"
+    r"|(?:env:)?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:TOKEN|KEY|SECRET|PASSWORD|PASSPHRASE)\Z"
+    r"|(?:~|\.\.?|/(?:etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|workspace))(?:/[A-Za-z0-9_.@-]+)+/?\Z"
+    r"|(.)\1{2,}\Z"  # ********, xxx
+)
+"""What stands for a value, or says where it is: a placeholder, a variable's name, a file."""
 _CLASSES = ("[a-z]", "[A-Z]", "[0-9]", r"[^A-Za-z0-9\s]")
 _LONG = 16
 _SECRET_FIELDS = ("imagePullSecrets", "secretKeyRef", "secretRef")
@@ -138,7 +146,7 @@ def _by_name(value: _Value) -> Iterator[Diagnostic]:
     template = parse_template(text)
     if template.tokens or template.problems:
         return
-    if re.match(_NUMBER, text) or re.match(_URI, text):
+    if re.match(_NUMBER, text) or re.match(_URI, text) or re.match(_STAND_IN, text):
         return
     said = f"the key {value.key!r:.80} says that this is a credential, and"
     if len(text) < _LONG:

@@ -40,7 +40,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             with_plain_words(state.shell.node.value), [(token.start, token.end) for token in tokens]
         )
         for token, quoting in zip(tokens, where, strict=True):
-            value = _value(flow, name, token)
+            value = brought_in(flow, name, token)
             if value is None:
                 continue
             use = (value, token.transform, quoting)
@@ -51,7 +51,8 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
                 yield _finding(state, token, why)
 
 
-def _value(flow: Flow, state: str, token: Token) -> Value | None:
+def brought_in(flow: Flow, state: str, token: Token) -> Value | None:
+    """Give the value of a config or run token in the command of a state; None for others and for none."""
     if token.scope == "run":
         return flow.config.run_value(token.path)
     if token.scope != "config":
