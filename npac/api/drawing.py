@@ -74,12 +74,12 @@ def graph(
     *,
     format: str = "svg",
     unrolled: bool = False,
-    run_id: str = "RUN-ID",
+    run_id: str | None = None,
     assume: str | None = None,
     decide: Mapping[str, Sequence[str]] | None = None,
     data: bytes | None = None,
 ) -> str:
-    """Draw a spec and give the text of the drawing, in one of :data:`GRAPH_FORMATS`.
+    """Draw a spec or a build and give the text of the drawing, in one of :data:`GRAPH_FORMATS`.
 
     Drawn is the flow, each state once; with ``unrolled``, the program, each round of a loop by itself.
     With ``assume`` or ``decide`` (see :func:`plan`), what that path does not come to is faint.  Raises
@@ -95,7 +95,7 @@ def drawn(
     options: Options = DEFAULTS,
     *,
     unrolled: bool = False,
-    run_id: str = "RUN-ID",
+    run_id: str | None = None,
     assume: str | None = None,
     decide: Mapping[str, Sequence[str]] | None = None,
     data: bytes | None = None,
@@ -108,8 +108,9 @@ def drawn(
     else:
         from npac.report.folded import fold as view
     item = planned(path, options, run_id=run_id, assume=assume, decide=decide, data=data)
-    flow = item.checked.unit.flow if item.checked.unit is not None else None
-    return Drawn(item, view(item.program, {"run.id": run_id}, outline(flow), item.path), unrolled)
+    unit = item.checked.unit if item.checked is not None else None
+    notes = outline(unit.flow if unit is not None else None)
+    return Drawn(item, view(item.program, {"run.id": item.run_id}, notes, item.path), unrolled)
 
 
 def graph_format(output: PathLike) -> str:

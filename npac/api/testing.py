@@ -92,6 +92,11 @@ def find_tests(paths: Sequence[PathLike] = ()) -> list[str]:
                     f"there is no test below {where}", remedy=f"A test of x.yaml is called x{ENDING}."
                 )
             found += below
+        elif not os.path.lexists(path):
+            raise NpacError(
+                f"there is no file or folder {path}",
+                remedy=f"{_near(path)}Name a test (x{ENDING}), a spec that has one, or a folder.",
+            )
         elif path.endswith(ENDING):
             found.append(path)
         else:
@@ -100,6 +105,22 @@ def find_tests(paths: Sequence[PathLike] = ()) -> list[str]:
                 raise NpacError(f"{path} has no test", remedy=f"Write {beside}.")
             found.append(beside)
     return list(dict.fromkeys(found))
+
+
+def _near(path: str) -> str:
+    """Give a sentence that names what there is beside a path that leads nowhere; empty for nothing near."""
+    from npac.syntax.nearest import nearest
+
+    folder, name = os.path.split(path)
+    try:
+        there = sorted(each for each in os.listdir(folder or os.curdir) if not each.startswith("."))
+    except (OSError, ValueError):
+        return ""
+    known = {each: each for each in there}
+    for ending in (ENDING, ".yaml"):
+        known = {each.removesuffix(ending): each for each in there if each.endswith(ending)} | known
+    near = nearest(name, known, 1)
+    return f"Did you mean {os.path.join(folder, known[near[0]])}? " if near else ""
 
 
 def _compile_case(spec: str, case: Case) -> Sound | Refused:

@@ -6,14 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from npac.ir.canonical import canonical_bytes, digest
-from npac.ir.codec import tree_to_json
-from npac.ir.program import Artifact, End, Gate, GroupOutputs, Member, Node, Program, Step, Wave
-from npac.ir.values import Apply, Hole, Value, show, to_json
+from npac.build.diff_aspects import (
+    Aspects,
+    described,
+    labels,
+    node_aspects,
+    program_aspects,
+    step_aspects,
+    step_lines,
+    title,
+)
+from npac.build.diff_matching import align, origins
+from npac.build.diff_order import order_changes, rounds
+from npac.ir.canonical import digest
+from npac.ir.program import Node, Program, Step, Wave
 
 ADDED = "added"
 REMOVED = "removed"
 CHANGED = "changed"
+RENAMED = "renamed"
+REPLACED = "replaced"
+_IN_A_LINE = 12
+"""Names up to which an order is told in one line."""
+NUMBER = "number"
+"""The aspect of a wave's number, which stands in the names of its files and jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,175 +37,136 @@ class Change:
     """One difference.  ``before`` and ``after`` are text for people, empty where there is nothing."""
 
     kind: str
-    """``added``, ``removed`` or ``changed``."""
+    """``added``, ``removed``, ``changed``, ``renamed`` (a state or group that does the same under another
+    name) or ``replaced`` (one that does something else in the place of another)."""
     node: str
     """Id of the node; empty for the program itself."""
     aspect: str = ""
-    """What changed inside: ``command``, ``image``, ``edges``, …; empty for a whole node."""
+    """What changed inside: ``command``, ``image``, ``next``, …; empty for a whole node or member."""
     before: str = ""
     after: str = ""
     state: str = ""
     """The member of a parallel wave that changed; empty elsewhere."""
-
-
-Aspects = Mapping[str, Any]
+    where: str = ""
+    """Which iterations lead to a node whose id does not say it: ``after improve[2]``."""
 
 
 def diff_programs(a: Program, b: Program) -> list[Change]:
-    """Give the differences from ``a`` to ``b``; empty exactly when their digests are equal."""
-    changes = list(_compare("", "", _program_aspects(a), _program_aspects(b)))
-    before, after = a.index(), b.index()
-    changes += [Change(REMOVED, id, before=_title(before[id], a)) for id in before if id not in after]
-    changes += [Change(ADDED, id, after=_title(after[id], b)) for id in after if id not in before]
-    # Numbers follow from which nodes there are; told beside added nodes they would only be noise.
-    numbered = set(before) == set(after)
+    """Give the differences from ``a`` to ``b``; empty exactly when their digests are equal.
+
+    A state or group that only got another name is told as renamed, and what is told of the nodes then
+    uses the new name.  A node that is there on one side only is told with all that it does.
+    """
+    if digest(a) == digest(b):
+        return []
+    aligned = align(a, b)
+    old = aligned.program
+    changes = [Change(RENAMED, "", "name", was, now) for was, now in aligned.renamed.items()]
+    changes += [Change(REPLACED, "", "name", was, now) for was, now in aligned.replaced.items()]
+    changes += _compare("", "", program_aspects(old), program_aspects(b))
+    changes += _compare("", "", *_shared(rounds(old), rounds(b)))
+    changes += [
+        Change(CHANGED, "", f"order in {name}" if name else "order", _listed(was), _listed(now))
+        for name, was, now in order_changes(old, b)
+    ]
+    before, after = old.index(), b.index()
+    leads, led = origins(old), origins(b)
+    changes += [
+        Change(REMOVED, id, before=described(node, old), where=leads.get(id, ""))
+        for id, node in before.items()
+        if id not in after
+    ]
+    changes += [
+        Change(ADDED, id, after=described(node, b), where=led.get(id, ""))
+        for id, node in after.items()
+        if id not in before
+    ]
     for id, node in after.items():
         if id in before:
-            changes += _node_changes(a, before[id], b, node, numbered)
-    if not changes and digest(a) != digest(b):
-        changes.append(Change(CHANGED, "", "order", "", "the same steps and nodes, listed in another order"))
-    return changes
+            changes += _node_changes(old, before[id], b, node, led.get(id, ""))
+    if before.keys() == after.keys():
+        # Numbers follow from which nodes there are; told beside added nodes they would only be noise.
+        changes += _numbers(old, b, led)
+    return changes or [_of_names(aligned.ids)]
 
 
-def _program_aspects(program: Program) -> Aspects:
-    return {
-        "workflow": program.workflow,
-        "api version": program.api_version,
-        "execution mode": program.execution_mode,
-        "default assumption": program.default_assumption,
-        "entry": program.entry,
-    }
+def diff_aspects(a: Aspects, b: Aspects) -> list[Change]:
+    """Give the differences between what is said of two programs besides themselves."""
+    return list(_compare("", "", a, b))
 
 
-def _node_changes(a: Program, old: Node, b: Program, new: Node, numbered: bool) -> Iterator[Change]:
+def _of_names(ids: Mapping[str, str]) -> Change:
+    """Give the one change of programs whose steps and nodes do the same."""
+    if ids:
+        return Change(CHANGED, "", "names of nodes", "\n".join(ids), "\n".join(ids.values()))
+    return Change(CHANGED, "", "order", "", "the same steps and nodes, listed in another order")
+
+
+def _shared(a: Aspects, b: Aspects) -> tuple[Aspects, Aspects]:
+    return {key: a[key] for key in a if key in b}, {key: b[key] for key in b if key in a}
+
+
+def _numbers(a: Program, b: Program, where: Mapping[str, str]) -> Iterator[Change]:
+    numbers = {wave.id: wave.number for wave in a.waves()}
+    for wave in b.waves():
+        number = numbers.get(wave.id, wave.number)
+        if number != wave.number:
+            yield Change(
+                CHANGED, wave.id, NUMBER, str(number), str(wave.number), where=where.get(wave.id, "")
+            )
+
+
+def _node_changes(a: Program, old: Node, b: Program, new: Node, where: str) -> Iterator[Change]:
     if type(old) is not type(new):
-        yield Change(CHANGED, new.id, "kind", _title(old, a), _title(new, b))
+        yield Change(CHANGED, new.id, "kind", title(old, a), title(new, b), where=where)
         return
-    yield from _compare(new.id, "", _node_aspects(old, numbered), _node_aspects(new, numbered))
+    yield from _compare(new.id, "", node_aspects(old, a), node_aspects(new, b), where)
     if not isinstance(old, Wave) or not isinstance(new, Wave):
         return
     was = {a.steps[member.step].state: (a.steps[member.step], member) for member in old.members}
     now = {b.steps[member.step].state: (b.steps[member.step], member) for member in new.members}
-    order = (list(was), list(now))
-    if order[0] != order[1]:
-        yield Change(CHANGED, new.id, "members", ", ".join(order[0]), ", ".join(order[1]))
+    for state, (step, _) in was.items():
+        if state not in now:
+            yield Change(REMOVED, new.id, before=_member(step), state=state, where=where)
+    for state, (step, _) in now.items():
+        if state not in was:
+            yield Change(ADDED, new.id, after=_member(step), state=state, where=where)
+    order = [[state for state in states if state in was and state in now] for states in (was, now)]
+    if order[0] != order[1] and node_aspects(old, a)["batches"] == node_aspects(new, b)["batches"]:
+        yield Change(CHANGED, new.id, "order of members", _listed(order[0]), _listed(order[1]), where=where)
     for state, (step, member) in now.items():
         if state in was:
-            old_step, old_member = was[state]
             name = state if new.group else ""
-            yield from _compare(
-                new.id,
-                name,
-                {**_step_aspects(old_step), "labels": _labels(old_member)},
-                {**_step_aspects(step), "labels": _labels(member)},
-            )
+            old_step, old_member = was[state]
+            yield from _compare(new.id, name, *_steps(old_step, step), where)
+            both = {"labels": labels(old_member)}, {"labels": labels(member)}
+            yield from _compare(new.id, name, *both, where)
 
 
-def _node_aspects(node: Node, numbered: bool) -> Aspects:
-    if isinstance(node, Wave):
-        return {
-            "edges": node.next,
-            "group": node.group,
-            "batches": [list(batch) for batch in node.batches],
-            "max concurrency": node.max_concurrency,
-            "triggers": [
-                f"{t.state}: {t.min_objects} object(s) at {said(t.uri)}, every {t.poll_seconds} s, "
-                f"{f'at most {t.max_polls} times' if t.max_polls else 'without bound'}"
-                for t in node.triggers
-            ],
-            "loops": list(node.loops.items()),
-            "group retry": "all" if node.group_retry_all else "members",
-            "outputs": _artifacts(node.outputs),
-            "opens": _groups(node.opens),
-            "checks": _groups(node.checks),
-            **({"number": node.number} if numbered else {}),
-        }
-    if isinstance(node, Gate):
-        return {
-            "edges": [f"promote_checkpoint -> {node.promote}", f"loop_back -> {node.loop_back}"],
-            "state": node.state,
-            "role": node.role,
-            "decision": said(node.uri),
-            "writers": list(node.writers),
-            "loops": list(node.loops.items()),
-            "checks": _groups(node.checks),
-        }
-    return {"checks": _groups(node.checks)}
+def _member(step: Step) -> str:
+    return "\n".join(("member", *step_lines(step)))
 
 
-def _step_aspects(step: Step) -> Aspects:
-    return {
-        "command": [said(word) for word in step.argv] if step.argv else said(step.shell),
-        "command form": "argv" if step.argv else "shell" if step.shell else "raw task",
-        "tool": step.tool_ref,
-        "image": step.image,
-        "resources": {
-            "profile": step.resources,
-            **{key: _tree(value) for key, value in step.profile.items()},
-        },
-        "nodes": step.num_nodes,
-        "inputs": _artifacts(step.inputs),
-        "outputs": _artifacts(step.outputs),
-        "secrets": list(step.secrets),
-        "environment": {name: said(value) for name, value in step.env.items()},
-        "decision": said(step.decision_uri) if step.writes_decision or step.decision_uri else "",
-        "writes decision": step.writes_decision,
-        "setup": [
-            *step.setup.interpreters,
-            *(f"{probe} => {requirement}" for probe, requirement in step.setup.pip_requirements),
-            *([f"extra {step.setup.pip_extra}"] if step.setup.pip_extra else []),
-        ],
-        "baked": f"{said(step.baked.source_sha)} {step.baked.import_module}" if step.baked else "",
-        "source overlay": step.source_overlay,
-        "task": {key: _tree(value) for key, value in step.raw.items()},
-    }
+def _steps(old: Step, new: Step) -> tuple[Aspects, Aspects]:
+    """Give the aspects of two steps; an image that both profiles give is told once, as the image."""
+    both = dict(step_aspects(old)), dict(step_aspects(new))
+    if all(step.image and step.profile.get("image") == step.image for step in (old, new)):
+        for aspects in both:
+            aspects["resources"] = {k: v for k, v in aspects["resources"].items() if k != "image"}
+    return both
 
 
-def said(value: Value) -> str:
-    """Give ``value`` for people, in JSON where plain text could be taken for a hole."""
-    return canonical_bytes(to_json(value)).decode() if _looks_open(value) else show(value)
-
-
-def _looks_open(value: Value) -> bool:
-    if isinstance(value, str):
-        return "<" in value
-    if isinstance(value, Hole):
-        return False
-    if isinstance(value, Apply):
-        return _looks_open(value.value)
-    return any(_looks_open(part) for part in value.parts)
-
-
-def _labels(member: Member) -> str:
-    return f"iteration {member.iteration or '-'}, in {member.loop_label or '-'}"
-
-
-def _tree(tree: Any) -> str:
-    return canonical_bytes(tree_to_json(tree)).decode()
-
-
-def _artifacts(artifacts: tuple[Artifact, ...]) -> list[str]:
-    return [
-        f"{said(artifact.uri)} ({artifact.declared_kind and 'declared '}{artifact.kind}"
-        f"{f', {artifact.schema}' if artifact.schema else ''})"
-        for artifact in artifacts
-    ]
-
-
-def _groups(groups: tuple[GroupOutputs, ...]) -> list[str]:
-    return [f"{group.group}: {', '.join(_artifacts(group.outputs))}" for group in groups]
-
-
-def _compare(node: str, state: str, old: Aspects, new: Aspects) -> Iterator[Change]:
+def _compare(node: str, state: str, old: Aspects, new: Aspects, where: str = "") -> Iterator[Change]:
     for aspect in dict.fromkeys((*old, *new)):
         was, now = old.get(aspect), new.get(aspect)
         if was == now:
             continue
         if isinstance(was, dict) and isinstance(now, dict):
             keys = [key for key in dict.fromkeys((*was, *now)) if was.get(key) != now.get(key)]
-            yield Change(CHANGED, node, aspect, _entries(was, keys), _entries(now, keys), state)
+            before, after = _entries(was, keys), _entries(now, keys)
         else:
-            yield Change(CHANGED, node, aspect, _show(was), _show(now), state)
+            before, after = _show(was), _show(now)
+        yield Change(CHANGED, node, aspect, before, after, state, where)
 
 
 def _entries(table: Mapping[str, Any], keys: Sequence[str]) -> str:
@@ -197,23 +174,26 @@ def _entries(table: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 
 def _show(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return "\n".join(map(_show_item, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return "\n".join(value)
     return "" if value is None else str(value)
 
 
-def _show_item(item: Any) -> str:
-    return " = ".join(map(str, item)) if isinstance(item, tuple) else str(item)
+def _listed(names: Sequence[str]) -> str:
+    """Give few names in one line, many in a line each."""
+    return (", " if len(names) <= _IN_A_LINE else "\n").join(names)
 
 
-def _title(node: Node, program: Program) -> str:
-    if isinstance(node, Wave):
-        names = ", ".join(program.steps[member.step].state for member in node.members)
-        return f"wave of {node.group}: {names}" if node.group else f"wave: {names}"
-    if isinstance(node, Gate):
-        return f"gate of {node.state}: {said(node.uri)}"
-    assert isinstance(node, End)
-    return "end"
-
-
-__all__ = ["Change", "diff_programs"]
+__all__ = [
+    "ADDED",
+    "CHANGED",
+    "NUMBER",
+    "REMOVED",
+    "RENAMED",
+    "REPLACED",
+    "Change",
+    "diff_aspects",
+    "diff_programs",
+]

@@ -1,22 +1,20 @@
 """Differences between two programs as text for people: a block for each node, likes told once.
 
-A loop makes a node for each iteration, and a change of its body changes every one of them alike.
-Blocks that say the same but for their iteration are folded into one; inside a block only the lines
-that changed are shown, each with a neighbour, and of long lines only the part that differs.
+A loop makes a node for each iteration, and a change of its body changes every one of them alike; a change
+of a profile or a config value changes many states alike.  Blocks that say the same, and blocks that say the
+same but for their iteration, are folded into one; inside a block only the lines that changed are shown, each
+with a neighbour, and of long lines only the part that differs.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import NamedTuple
 
-from npac.build.diff import ADDED, REMOVED, Change
+from npac.build.diff import ADDED, NUMBER, REMOVED, RENAMED, REPLACED, Change
+from npac.build.diff_likeness import Block, families, family_name, says_the_same
 
-_INDEX = re.compile(r"\[([0-9]+)\]")
-_TAIL = re.compile(r"~[0-9a-f]{8,}$")
 _CONTEXT = 1
 """Unchanged lines shown before and after changed ones."""
 _LONG = 120
@@ -25,81 +23,77 @@ _KEPT = 30
 """Characters kept around the changed part of a long line."""
 _COMPARED = 2_000
 """Lines up to which two texts are aligned; longer ones are compared from both ends."""
-
-
-class _Block(NamedTuple):
-    mark: str
-    node: str
-    member: str
-    lines: tuple[str, ...]
+_WHOLE = 60
+"""Lines that are shown of what a node does that came or went."""
+_NUMBERS = 3
+"""Waves named of those that only got another number."""
 
 
 def render(changes: Sequence[Change]) -> str:
     """Give ``changes`` as text, a block for each node or family of like nodes; empty for none."""
-    families: dict[object, list[_Block]] = {}
-    for block in _blocks(changes):
-        families.setdefault(_likeness(block), []).append(block)
+    told = [change for change in changes if change.aspect != NUMBER]
+    alike: dict[object, list[list[Block]]] = {}
+    for family in families(list(_blocks(told))):
+        # What is the same for several nodes, word for word, stands once below all their names.
+        key: object = id(family)
+        if family[0].mark == "~" and family[0].node and says_the_same(family):
+            key = family[0].lines
+        alike.setdefault(key, []).append(family)
     lines: list[str] = []
-    for family in families.values():
-        lines.append(_head(family))
-        lines += family[0].lines[1:] if family[0].mark != "~" else family[0].lines
+    for together in alike.values():
+        lines += (_head(family) for family in together)
+        lines += together[0][0].lines
+    lines += _numbers([change for change in changes if change.aspect == NUMBER])
     return "".join(f"{line}\n" for line in lines)
 
 
-def _blocks(changes: Sequence[Change]) -> Iterator[_Block]:
+def _blocks(changes: Sequence[Change]) -> Iterator[Block]:
     """Gather what changed about one node (or about one member of its group) in its order."""
-    for (kind, node, member), items in groupby(changes, lambda item: (item.kind, item.node, item.state)):
-        if kind in (REMOVED, ADDED):
+    for (kind, node, member), group in groupby(changes, lambda item: (item.kind, item.node, item.state)):
+        items = list(group)
+        where = items[0].where
+        if kind == RENAMED:
+            yield from (Block("~", "", title=f"{item.before} is called {item.after} now") for item in items)
+        elif kind == REPLACED:
             for item in items:
-                yield _Block("-" if kind == REMOVED else "+", node, member, (item.before or item.after,))
+                yield Block(
+                    "~", "", title=f"{item.after} stands in the place of {item.before}; what differs:"
+                )
+        elif kind in (REMOVED, ADDED):
+            mark = "-" if kind == REMOVED else "+"
+            for item in items:
+                head, *rest = (item.before or item.after).splitlines() or [""]
+                yield Block(mark, node, head, member, where, tuple(_whole(mark, rest)))
         else:
             found = (line for item in items for line in (f"    {item.aspect}", *_difference(item)))
-            yield _Block("~", node, member, tuple(found))
+            yield Block("~", node, "" if node else "program", member, where, tuple(found))
 
 
-def _likeness(block: _Block) -> object:
-    """Give what like blocks have in common: all but the numbers of their iterations."""
-    numbers = _INDEX.findall(block.node)
-    plain = _TAIL.sub("~", _INDEX.sub("[]", block.node))
-    if plain == block.node:
-        return block
-    lines = block.lines
-    if numbers:
-        # a branch back names the iteration behind this one
-        text = "\n".join(lines)
-        for number in dict.fromkeys(numbers):
-            text = text.replace(f"[{int(number) + 1}]", "[#+1]")
-            text = re.sub(rf"(?<![0-9.#+]){number}(?![0-9.])", "#", text)
-        lines = tuple(text.split("\n"))
-    return block.mark, plain, block.member, tuple(_TAIL.sub("~", line) for line in lines)
+def _whole(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"      {mark} {line}" for line in lines[:_WHOLE])
+    if len(lines) > _WHOLE:
+        yield f"        … and {len(lines) - _WHOLE} lines more"
 
 
-def _head(family: Sequence[_Block]) -> str:
+def _head(family: Sequence[Block]) -> str:
     first = family[0]
-    name = first.node or "program"
+    name = family_name(family)
+    member = f" member {first.member}" if first.member else ""
+    # "member" says it already
+    title = first.title if not first.member else ""
     alike = ""
     if len(family) > 1:
-        name = _range([block.node for block in family]) or f"{name} … {family[-1].node}"
-        same = all(block.lines == first.lines for block in family)
-        alike = f"  ({len(family)} nodes{'' if same else ', alike but for their iteration'})"
-    member = f" member {first.member}" if first.member else ""
-    title = f"  {first.lines[0]}" if first.mark != "~" else ""
-    return f"{first.mark} {name}{member}{title}{alike}"
+        same = says_the_same(family)
+        alike = f"({len(family)} nodes{'' if same else ', alike but for their iteration'})"
+    return f"{first.mark} " + "  ".join(part for part in (f"{name}{member}", title, alike) if part)
 
 
-def _range(names: Sequence[str]) -> str:
-    """Give ``loop[1..20]/train`` for names that differ in one number which grows by one; else nothing."""
-    numbers = [[int(number) for number in _INDEX.findall(name)] for name in names]
-    varied = [at for at in range(len(numbers[0])) if len({found[at] for found in numbers}) > 1]
-    if len(varied) != 1 or any("~" in name for name in names):
-        return ""
-    at = varied[0]
-    values = [found[at] for found in numbers]
-    if values != list(range(values[0], values[0] + len(values))):
-        return ""
-    parts = _INDEX.split(names[0])
-    parts[2 * at + 1] = f"{values[0]}..{values[-1]}"
-    return "".join(f"[{part}]" if index % 2 else part for index, part in enumerate(parts))
+def _numbers(changes: Sequence[Change]) -> Iterator[str]:
+    """Say which waves only have another number: it is in the names of files and jobs, and changes no work."""
+    if changes:
+        shown = ", ".join(f"{each.node} {each.before} -> {each.after}" for each in changes[:_NUMBERS])
+        more = f", and {len(changes) - _NUMBERS} more" if len(changes) > _NUMBERS else ""
+        yield f"~ numbers of waves, in the names of their files and jobs: {shown}{more}"
 
 
 def _difference(change: Change) -> Iterator[str]:

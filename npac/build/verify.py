@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from npac._version import __version__
 from npac.build.errors import BuildError
+from npac.build.folder import PENDING
 from npac.build.manifest import FILE, Manifest
 from npac.build.reader import read_build, read_manifest
-from npac.build.store import object_path
-from npac.build.writer import PENDING
+from npac.build.store import OBJECTS, object_path
 from npac.ir.canonical import digest_bytes
 from npac.reading import MAX_OBJECT_BYTES, read_regular
 
@@ -18,6 +20,8 @@ CHANGED = "changed"
 LACKING = "lacking"
 EXTRA = "extra"
 UNREADABLE = "unreadable"
+_AGAIN = "Compile again: the damaged files cannot be made from the rest of the build."
+_REMOVE = "Remove what is no part of the build, or move it away."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Problem:
     """``changed``, ``lacking``, ``extra`` or ``unreadable``."""
     path: str
     message: str
+    remedy: str = ""
+    """What to do, in one sentence; empty where the message says it."""
 
 
 def verify_build(directory: Path) -> list[Problem]:
@@ -44,18 +50,26 @@ def verify_build(directory: Path) -> list[Problem]:
     problems = [
         problem for path in sorted(expected) if (problem := _compare(directory, path, expected[path]))
     ]
+    # Views are made from objects, and objects from nothing but the spec.
+    whole = not any(problem.path.startswith(f"{OBJECTS}/") for problem in problems)
+    again = whole and manifest.compiler == __version__
+    problems = [replace(problem, remedy=_restore(directory) if again else _AGAIN) for problem in problems]
     for path in _files(directory):
         if path == PENDING:
             message = f"{path}: a later compile into this folder was cut off; compile again"
             problems.append(Problem(EXTRA, path, message))
         elif path != FILE and path not in expected:
-            problems.append(Problem(EXTRA, path, f"{path} is no part of the build"))
+            problems.append(Problem(EXTRA, path, f"{path} is no part of the build", _REMOVE))
     if not problems:
         try:
             read_build(directory)
         except BuildError as error:
             problems.append(Problem(UNREADABLE, object_path(manifest.program), str(error)))
     return sorted(problems, key=lambda problem: (problem.path, problem.kind))
+
+
+def _restore(directory: Path) -> str:
+    return f"npac verify --restore {shlex.quote(str(directory))} makes the readable files again."
 
 
 def _expected(manifest: Manifest) -> dict[str, str]:

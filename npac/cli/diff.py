@@ -6,14 +6,15 @@ from typing import Any
 
 import click
 
-from npac.api import diff
-from npac.cli.options import spec_options, take_options
+from npac.api import Difference, diff
+from npac.cli.options import link_options, spec_options, take_options
 
 
 @click.command()
 @click.argument("a")
 @click.argument("b")
 @spec_options
+@link_options
 @click.option(
     "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
 )
@@ -25,6 +26,12 @@ def command(a: str, b: str, format: str, **shared: Any) -> None:
 
         click.echo(json.dumps(found.as_data(), indent=2, ensure_ascii=False))
     else:
-        click.echo(found.as_text().rstrip() or "no difference")
+        click.echo(found.as_text().rstrip() or _none(found))
     if found.changes:
         raise SystemExit(1)
+
+
+def _none(found: Difference) -> str:
+    if found.same_text:
+        return "no difference"
+    return "no difference in anything that runs: only the text of the specs differs"

@@ -12,7 +12,7 @@ from npac.cli.plan import path_options, take_path
 
 
 @click.command()
-@click.argument("spec")
+@click.argument("target", metavar="SPEC|BUILD")
 @spec_options
 @path_options
 @click.option("-o", "--output", metavar="FILE", help="Write to a file; its ending says the format.")
@@ -21,8 +21,8 @@ from npac.cli.plan import path_options, take_path
 )
 @click.option("--unrolled", is_flag=True, help="Draw the program itself: every round of a loop by itself.")
 def command(
-    spec: str,
-    run_id: str,
+    target: str,
+    run_id: str | None,
     assume: str | None,
     decisions: tuple[str, ...],
     output: str | None,
@@ -30,7 +30,7 @@ def command(
     unrolled: bool,
     **shared: Any,
 ) -> None:
-    """Draw a spec: states, groups, loops, gates with their decisions, ends.
+    """Draw a spec or a build: states, groups, loops, gates with their decisions, ends.
 
     Drawn is the flow, each state once and loops as edges that lead back; with --unrolled, the
     program. With --assume-decision or --decide, what that path does not come to is faint. Formats:
@@ -38,7 +38,7 @@ def command(
     """
     kind = format or (graph_format(output) if output is not None else "svg")
     chosen = take_path(assume, decisions)
-    item = drawn(spec, take_options(shared), unrolled=unrolled, run_id=run_id, **chosen)
+    item = drawn(target, take_options(shared), unrolled=unrolled, run_id=run_id, **chosen)
     if output is None:
         click.echo(item.as_text(kind), nl=False)
     else:

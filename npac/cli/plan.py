@@ -15,7 +15,9 @@ from npac.cli.options import spec_options, take_options
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PATH_OPTIONS = (
-    click.option("--run-id", default="RUN-ID", metavar="ID", help="Run id to plan for."),
+    click.option(
+        "--run-id", metavar="ID", help="Run id to plan for; else RUN-ID, or that of a linked build."
+    ),
     click.option(
         "--assume-decision",
         "assume",
@@ -41,7 +43,7 @@ def take_path(assume: str | None, decisions: tuple[str, ...]) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("spec")
+@click.argument("target", metavar="SPEC|BUILD")
 @spec_options
 @path_options
 @click.option(
@@ -49,34 +51,34 @@ def take_path(assume: str | None, decisions: tuple[str, ...]) -> dict[str, Any]:
 )
 @click.option("--wide", is_flag=True, help="Shorten nothing, also on a terminal.")
 def command(
-    spec: str,
-    run_id: str,
+    target: str,
+    run_id: str | None,
     assume: str | None,
     decisions: tuple[str, ...],
     format: str,
     wide: bool,
     **shared: Any,
 ) -> None:
-    """Show what a spec would run: waves, images, accelerators, artifacts, secrets.
+    """Show what a spec or a build would run: waves, images, accelerators, artifacts, secrets.
 
     With --assume-decision or --decide, the one path that these decisions lead along; without, the
     whole program, each state once, with the rounds of its loops. On a terminal, lines are fitted to
     its width; elsewhere nothing is shortened.
     """
-    show_plan(spec, take_options(shared), run_id, assume, parse_decisions(decisions), format, wide)
+    show_plan(target, take_options(shared), run_id, assume, parse_decisions(decisions), format, wide)
 
 
 def show_plan(
-    spec: str,
+    target: str,
     options: Options,
-    run_id: str,
+    run_id: str | None,
     assume: str | None,
     decide: dict[str, list[str]] | None = None,
     format: str = "text",
     wide: bool = False,
 ) -> None:
-    """Plan a spec and print the result."""
-    item = planned(spec, options, run_id=run_id, assume=assume, decide=decide)
+    """Plan a spec or a build and print the result."""
+    item = planned(target, options, run_id=run_id, assume=assume, decide=decide)
     if format == "json":
         click.echo(item.as_json())
     else:

@@ -30,6 +30,8 @@ def command(folder: str, again: bool) -> None:
         )
         # the folder's name stands in it, and may be anything that was given by mistake
         click.echo(redacted(f"{problem.kind}: {shown}"))
+    for remedy in dict.fromkeys(problem.remedy for problem in problems if problem.remedy):
+        click.echo(redacted(f"  help: {remedy}"))
     if problems:
         raise SystemExit(1)
     click.echo(f"{folder}: every file is what was compiled")

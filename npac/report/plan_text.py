@@ -48,6 +48,8 @@ class Head:
     digest: str
     assume: str = ""
     decided: bool = False
+    replaced: tuple[tuple[str, str], ...] = ()
+    """Images and accelerators as the plan shows them, each with what is run in its place."""
 
 
 def plan_text(
@@ -292,7 +294,9 @@ def _head(program: Program, path: Sequence[Node] | None, head: Head) -> list[str
         if head.assume:
             how = f"{'as decided, else ' if head.decided else ''}assuming {head.assume}"
         what = f"one path: {counted(count, 'wave')}" + (f", {how}" if gates else "")
-    return [f"{head.workflow}  {what}", f"run {head.run_id}, program sha256:{head.digest[:16]}"]
+    lines = [f"{head.workflow}  {what}", f"run {head.run_id}, program sha256:{head.digest[:16]}"]
+    # The program keeps what the spec wrote, and so does the table: it is told here what a run puts for it.
+    return lines + [f"{written} is shown as written; a run takes {taken}" for written, taken in head.replaced]
 
 
 def _lines(rows: Sequence[Row], limit: int | None, base: str) -> list[str]:

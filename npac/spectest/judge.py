@@ -19,8 +19,7 @@ from npac.spectest.model import (
     WaveEntry,
     WaveExpected,
 )
-from npac.spectest.walking import Refused, Walked, names, title
-from npac.syntax.nearest import nearest
+from npac.spectest.walking import Refused, Walked, names, title, unknown_gate, unknown_state
 from npac.text.source import Span
 
 
@@ -90,8 +89,19 @@ def _waves(expected: Expected, found: Walked) -> Iterator[Failure]:
                 else "the walk has more waves"
             )
             yield Failure(at, message, _lines(_expected_lines(wanted, bad, found)), _lines(got))
+            yield from _unknown(wanted, found)
         else:
             yield from _batches(wanted, found)
+
+
+def _unknown(wanted: Sequence[WaveEntry], found: Walked) -> Iterator[Failure]:
+    """Name the entries that no walk of this spec could fit."""
+    for entry in wanted:
+        if isinstance(entry, WaveExpected):
+            named = [(entry.name, entry.span)] if entry.name else []
+            for name, span in (*named, *((member.value, member.span) for member in entry.members)):
+                if message := unknown_state(name, found):
+                    yield Failure(span, message)
 
 
 def _lines(items: Sequence[str]) -> str:
@@ -162,18 +172,13 @@ def _batches(wanted: Sequence[WaveEntry], found: Walked) -> Iterator[Failure]:
 
 def _never(expected: Expected, found: Walked) -> Iterator[Failure]:
     visits = found.visits()
-    unit = found.checked.unit
-    spec = unit.spec if unit is not None else None
-    known = set(spec.states) if spec is not None else {step.state for step in found.program.steps}
     for text in expected.never:
         name = text.value
         ran = [visit.path for visit in visits if name in (visit.step.state, visit.path, visit.wave.group)]
         if ran:
             yield Failure(text.span, f"{name} runs", "it never runs", _lines(ran))
-        elif name.rpartition("/")[2].partition("[")[0] not in known:
-            near = nearest(name, known)
-            help_text = f"; did you mean {near[0]}?" if near else ""
-            yield Failure(text.span, f"the spec has no state {name}{help_text}")
+        elif message := unknown_state(name, found):
+            yield Failure(text.span, message)
 
 
 def _gates(expected: Expected, found: Walked) -> Iterator[Failure]:
@@ -189,20 +194,21 @@ def _gates(expected: Expected, found: Walked) -> Iterator[Failure]:
         if place >= len(got):
             yield Failure(entry.span, f"the walk reads only {len(got)} gate(s)", "one more gate", shown)
             return
-        yield from _gate(entry, got[place], place + 1)
+        yield from _gate(entry, got[place], place + 1, found)
     if wanted is not None and len(got) > len(wanted):
         assert expected.gates_at is not None
         message = "the walk reads more gates"
         yield Failure(expected.gates_at, message, f"{len(wanted)} gate(s)", f"{len(got)}:\n{shown}")
 
 
-def _gate(entry: GateExpected, gate: _Gate, number: int) -> Iterator[Failure]:
+def _gate(entry: GateExpected, gate: _Gate, number: int, found: Walked) -> Iterator[Failure]:
     if entry.uri is not None:
         problem = match_problem(entry.uri, gate.uri)
         if problem is not None:
             yield Failure(problem.span, f"gate {number} reads another URI", problem.expected, gate.uri)
     if entry.state is not None and entry.state.value != gate.state:
-        message = f"gate {number} is of another state"
+        unknown = unknown_gate(entry.state.value, found.program)
+        message = unknown or f"gate {number} is of another state"
         yield Failure(entry.state.span, message, entry.state.value, gate.state)
     if entry.decision is not None and entry.decision.value != gate.decision:
         message = f"gate {number} is given another decision"

@@ -10,8 +10,7 @@ from npac.ir.program import Artifact
 from npac.ir.values import show
 from npac.spectest.judge_texts import Failure, match_problem, words_problem
 from npac.spectest.model import Absent, ArtifactExpected, ArtifactsExpected, Match, StepExpected, Words
-from npac.spectest.walking import Visit, Walked
-from npac.syntax.nearest import nearest
+from npac.spectest.walking import Visit, Walked, hint, unknown_state
 from npac.text.source import Span
 
 
@@ -24,11 +23,12 @@ def step_failures(wanted: StepExpected, found: Walked) -> Iterator[Failure]:
         message = f"{name} runs another number of times"
         yield Failure(wanted.runs.span, message, str(wanted.runs.value), _runs(visits))
     if not visits:
+        if wanted.runs is not None and (unknown := unknown_state(name, found)):
+            # That it runs no times would hold of any misspelt name.
+            yield Failure(wanted.selector.span, unknown)
         if wanted.runs is None:
             known = list(dict.fromkeys(name for visit in every for name in (visit.step.state, visit.path)))
-            near = nearest(name, known)
-            help_text = f"; did you mean {near[0]}?" if near else ""
-            message = f"the walk has no step {name}{help_text}"
+            message = f"the walk has no step {name}{hint(name, known)}"
             yield Failure(wanted.selector.span, message, name, "\n".join(visit.path for visit in every))
         return
     reported: set[tuple[int, str]] = set()

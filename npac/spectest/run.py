@@ -16,6 +16,7 @@ from npac.spectest.judge_texts import Failure
 from npac.spectest.model import Case
 from npac.spectest.parse import parse_suite
 from npac.spectest.walking import Compile, Undecided, Walker
+from npac.syntax.nearest import nearest
 from npac.text.source import SourceFile, decode
 
 PASSED = "passed"
@@ -66,7 +67,7 @@ def run_file(path: str, compile: Compile, select: Sequence[str] = ()) -> FileRes
     result.spec = suite.spec
     if not os.path.isfile(suite.spec):
         message = f"there is no spec {suite.spec}"
-        help_text = "name it with spec: PATH, seen from this file's folder"
+        help_text = f"{_near(suite.spec)}name it with spec: PATH, seen from this file's folder"
         result.findings.append(finding("unreadable-file", message, suite.spec_at, help_text))
         return result
     walker = Walker(suite, compile)
@@ -76,6 +77,16 @@ def run_file(path: str, compile: Compile, select: Sequence[str] = ()) -> FileRes
         else:
             result.left_out += 1
     return result
+
+
+def _near(path: str) -> str:
+    """Give a question that names the file which a misspelt path may have meant; empty for none."""
+    folder, name = os.path.split(path)
+    try:
+        near = nearest(name, sorted(os.listdir(folder or os.curdir)), 1)
+    except (OSError, ValueError):
+        return ""
+    return f"did you mean {near[0]}? else " if near else ""
 
 
 def selected(path: str, name: str, select: Sequence[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from npac.ir.linking import link_program
 from npac.ir.program import Gate, Member, Program, Step, Wave, label
 from npac.ir.walk import assume, walk
 from npac.spectest.model import Case, Suite, Text
+from npac.syntax.nearest import nearest
 
 _SPLIT = re.compile(r"~[0-9a-f]{8,}\Z")
 
@@ -130,6 +131,35 @@ def names(wave: Wave, program: Program) -> tuple[str, ...]:
     return (label(wave, program), path(wave, program), wave.id)
 
 
+def unknown_state(name: str, found: Walked) -> str:
+    """Say that a name, or a part of a path, is that of no state or group; empty when all of it is known."""
+    unit = found.checked.unit
+    if unit is not None and unit.spec is not None:
+        known = set(unit.spec.states)
+    else:
+        known = {step.state for step in found.program.steps}
+    for part in _SPLIT.sub("", name).split("/"):
+        state = part.partition("[")[0]
+        if state not in known:
+            return f"the spec has no state {state}{hint(state, known)}"
+    return ""
+
+
+def unknown_gate(name: str, program: Program) -> str:
+    """Say that the program has no gate of this name; empty when it has."""
+    known = {known for gate in program.gates() for known in _gate_names(gate)}
+    if name in known:
+        return ""
+    gates = ", ".join(sorted({gate.state for gate in program.gates()})) or "none"
+    return f"the program has no gate {name!r}; its gates: {gates}{hint(name, known)}"
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """Give the end of a sentence that names what a misspelt name may have meant; empty for nothing near."""
+    near = nearest(name, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 class Walker:
     """Walks the cases of one suite; cases that are given the same are compiled once."""
 
@@ -231,13 +261,8 @@ class _Decider:
 
     def unknown(self) -> list[tuple[Text, str]]:
         """Give the gates that the case names and the program does not have."""
-        known = {name for gate in self.program.gates() for name in _gate_names(gate)}
-        gates = ", ".join(sorted({gate.state for gate in self.program.gates()})) or "none"
-        return [
-            (given.gate, f"the program has no gate {name!r}; its gates: {gates}")
-            for name, given in self.given.items()
-            if name not in known
-        ]
+        said = ((given.gate, unknown_gate(name, self.program)) for name, given in self.given.items())
+        return [(text, message) for text, message in said if message]
 
 
 def _gate_names(gate: Gate) -> tuple[str, ...]:

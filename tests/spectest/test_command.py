@@ -114,10 +114,34 @@ def test_nothing_to_run_is_not_success(folder: Path) -> None:
     for args, said in (
         ([], "no test below this folder"),
         (["small.yaml"], "small.yaml has no test"),
-        (["absent.test.yaml"], "there is no file absent.test.yaml"),
+        (["absent.test.yaml"], "there is no file or folder absent.test.yaml"),
+        (["absent"], "there is no file or folder absent"),
+        (["absent/small.yaml"], "there is no file or folder absent/small.yaml"),
     ):
         with pytest.raises(NpacError, match=said):
             CliRunner().invoke(command, args, catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("smal.yaml", "small.yaml"),
+        ("smal.test.yaml", "small.test.yaml"),
+        ("small", "small.test.yaml"),
+        ("sepcs/", ""),
+        ("sepcs", "specs"),
+        ("specs/smal", "specs/small.yaml"),
+        ("nothere", ""),
+    ],
+)
+def test_what_is_near_to_a_path_that_leads_nowhere_is_named(folder: Path, given: str, meant: str) -> None:
+    (folder / "small.test.yaml").write_text(GOOD)
+    (folder / "specs").mkdir()
+    (folder / "specs" / "small.yaml").write_text(SPEC)
+    with pytest.raises(NpacError) as refused:
+        CliRunner().invoke(command, [given], catch_exceptions=False)
+    assert str(refused.value) == f"there is no file or folder {given}"
+    assert refused.value.remedy.partition("Name a test")[0] == (f"Did you mean {meant}? " if meant else "")
 
 
 def test_a_malformed_file_runs_nothing_and_is_a_finding(folder: Path) -> None:
@@ -135,6 +159,9 @@ def test_a_spec_that_is_not_there_is_a_finding(folder: Path) -> None:
     done = _run("lost.test.yaml")
     assert done.exit_code == 1
     assert "there is no spec lots.yaml" in done.output and "lost.test.yaml:1:7" in done.output
+    assert "did you mean" not in done.output
+    (folder / "lost.test.yaml").write_text("spec: smal.yaml\ncases: [{name: a}]\n")
+    assert "did you mean small.yaml?" in _run("lost.test.yaml").output
 
 
 def test_what_cannot_be_tried_is_an_error_of_its_own(folder: Path) -> None:
