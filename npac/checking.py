@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from npac.catalog.model import Catalog
 from npac.diagnostics.codes import BY_NAME, CODES, finding
@@ -25,20 +25,35 @@ if TYPE_CHECKING:
     from npac.project import Project, ProjectProblem
 
 _UNSILENCEABLE = ("NPA001", "NPA002", "NPA006", "NPA007", "NPA008")
+_UNREAD = frozenset(
+    ("NPA001", "NPA002", "NPA003", "NPA005", "NPA006", "NPA007", "NPA008", "NPA009", "NPA012")
+)
+"""Faults that keep what stands in a text, or some of it, from the rules that know a secret."""
 _RAW_KEYS = frozenset(
     ("run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir")
 )
 _SPEC_KEYS = frozenset(("apiVersion", "kind", "metadata", "states", "initial"))
 
 
+class Silenced(NamedTuple):
+    """An error that is not reported, or as less than an error; ``by`` is the code in the comment that says so.
+
+    Without ``by`` it is the project's configuration or an option.
+    """
+
+    finding: Diagnostic
+    by: Span | None = None
+
+
 class Checked:
     """What checking one file gave.
 
-    ``unit`` holds the spec, its flow and, when asked for, its program; it is None for a file that
+    ``silenced`` are errors that were found and are not among the findings, or as less than errors;
+    nothing is compiled in spite of them.  ``unit`` holds the spec, its flow and, when asked for, its program; it is None for a file that
     is raw SkyPilot YAML.  ``hidden`` are the places of secret values, which are never shown.
     """
 
-    __slots__ = ("data", "findings", "hidden", "raw", "source", "unit")
+    __slots__ = ("data", "findings", "hidden", "raw", "silenced", "source", "unit")
 
     def __init__(
         self,
@@ -49,6 +64,7 @@ class Checked:
         *,
         raw: bool = False,
         hidden: Sequence[Span] = (),
+        silenced: Sequence[Silenced] = (),
     ) -> None:
         self.source = source
         self.data = data
@@ -56,6 +72,7 @@ class Checked:
         self.unit = unit
         self.raw = raw
         self.hidden = list(hidden)
+        self.silenced = list(silenced)
 
     @property
     def sound(self) -> bool:
@@ -194,6 +211,7 @@ def check_bytes(
         return _whole(source, data, found, raw=True, values=values)
     unit = run_passes(source, settings, until=until)
     hidden = [item.span for item in unit.findings if item.code.name in SECRETS]
+    hidden += _unread_values(unit.findings)
     findings = Collector(unit.findings).ordered()
     if "npac:" in source.text:
         findings = _suppressed(source, findings)
@@ -210,8 +228,19 @@ def _whole(
     ``values`` are places of secrets' values, which are hidden as credentials are.
     """
     written = list(written_credentials(source))
-    hidden = [*(item.span for item in written), *values]
+    hidden = [*(item.span for item in written), *values, *_unread_values(findings)]
     return Checked(source, data, ordered(_masked([*findings, *written], hidden)), raw=raw, hidden=hidden)
+
+
+def _unread_values(findings: Sequence[Diagnostic]) -> list[Span]:
+    """Give the places of what secrets' keys name in texts which the rules saw nothing of, or not all."""
+    sources = {id(item.span.source): item.span.source for item in findings if item.code.id in _UNREAD}
+    if not sources:
+        return []
+    from npac.diagnostics.secret_places import named_values
+    from npac.rules.secrets.plain_text import is_telling
+
+    return [span for source in sources.values() for span in named_values(source, is_telling)]
 
 
 def _policy(project: Project) -> Policy:
@@ -221,7 +250,12 @@ def _policy(project: Project) -> Policy:
 
 def _masked(findings: Sequence[Diagnostic], hidden: Sequence[Span]) -> list[Diagnostic]:
     """Take secret values out of every message, whichever rule wrote it, also where it cut them short."""
-    hider = Hider(span.text.strip("'\"") for span in hidden)
+    if hidden:
+        from npac.diagnostics.secret_places import readings
+
+        hider = Hider(form for span in hidden for form in readings(span.text))
+    else:
+        hider = Hider(())
     return [_cleaned(item, hider) for item in findings]
 
 
@@ -245,9 +279,13 @@ def _suppressed(source: SourceFile, findings: list[Diagnostic]) -> list[Diagnost
     end = min((problem.span.start for problem in problems), default=None) if node is None else None
     spans = sorted({(scalar.start, scalar.end) for scalar in _scalars(node) if not scalar.aliased})
     found = find_suppressions(source, spans, known=CODES, fixed=_UNSILENCEABLE, end=end)
-    return suppress(
+    kept = suppress(
         findings, found, unused=BY_NAME["unused-suppression"], malformed=BY_NAME["malformed-suppression"]
     )
+    if any(item.severity is Severity.ERROR for item in findings):
+        # An error keeps rules from running, and their findings back: what silences those is not unused.
+        kept = [item for item in kept if item.code is not BY_NAME["unused-suppression"]]
+    return kept
 
 
 def _scalars(node: Node | None) -> Iterator[Scalar]:
