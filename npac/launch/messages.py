@@ -9,17 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from npac.launch.ports import JobRow
+from npac.launch.ports import ActiveRequest, JobRow, RequestResult
 
 # --- what happens -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The engine gave its whole list."""
+    """The engine gave its whole list of jobs and, where it has them, of active requests."""
 
     rows: Sequence[JobRow]
     now: float
+    requests: Sequence[ActiveRequest] = ()
+    instance: str = ""
+    """Which engine answered."""
+    incarnation: str = ""
+    """Which start of its server; empty where the engine cannot tell, and absence proves nothing then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,72 @@ class PostFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestSeen:
+    """The engine said what became of a request."""
+
+    request_id: str
+    result: RequestResult
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class RequestUnavailable:
+    """The engine did not say what became of a request; this says nothing about it."""
+
+    message: str
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """The register is sealed: no job of that POST will ever start user code."""
+
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A job holds the register: it alone starts user code."""
+
+    job_id: str
+    instance: str
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unclaimed:
+    """Nobody has written into the register yet."""
+
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimUnknown:
+    """The register did not answer, or a grant for it could not be made."""
+
+    message: str
+    now: float
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReapAsked:
+    """The engine took the wish to end a job; that it has ended only its list can say."""
+
+    job_id: str
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReapFailed:
+    """The engine did not take the wish to end a job."""
+
+    job_id: str
+    message: str
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
 class Woke:
     """A wait is over."""
 
@@ -70,7 +141,10 @@ class StopAsked:
     why: str
 
 
-Happening: TypeAlias = "Rows | RowsUnavailable | IntentDurable | Accepted | PostFailed | Woke | StopAsked"
+Happening: TypeAlias = (
+    "Rows | RowsUnavailable | IntentDurable | Accepted | PostFailed | RequestSeen | RequestUnavailable"
+    " | Sealed | Claimed | Unclaimed | ClaimUnknown | ReapAsked | ReapFailed | Woke | StopAsked"
+)
 
 # --- what is to be done -----------------------------------------------------------------------
 
@@ -82,9 +156,17 @@ class ReadRows:
 
 @dataclass(frozen=True, slots=True)
 class RecordIntent:
-    """Make intent ``n`` durable; answered by :class:`IntentDurable`, or the driver stops."""
+    """Make intent ``n`` durable; answered by :class:`IntentDurable`, or the driver stops.
+
+    Answered by :class:`ClaimUnknown` when the grant that goes with the POST cannot be made; nothing is
+    recorded then.
+    """
 
     n: int
+    incarnation: str = ""
+    """The server's incarnation, as of the last good survey."""
+    claim: bool = False
+    """The POST takes a grant along, so that its register decides which job starts user code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +189,57 @@ class RecordResult:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordSettled:
+    """Make durable that POST ``n`` has no job that counts; nothing answers."""
+
+    n: int
+    how: str
+    """``sealed``, ``absent`` (nothing was seen of it for long enough) or ``ended`` (its job was reaped)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReaped:
+    """Make durable that a job which was to be reaped has ended; nothing answers."""
+
+    job_id: str
+    status: str
+    """Its last status; ``absent`` when good answers lack it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """Ask what became of a request; answered by :class:`RequestSeen` or :class:`RequestUnavailable`."""
+
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """Seal POST ``n``; answered by :class:`Sealed`, :class:`Claimed` or :class:`ClaimUnknown`."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClaim:
+    """Read who holds POST ``n``; answered as :class:`Seal` is, or by :class:`Unclaimed`."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reap:
+    """Make the wish to end one job durable, then ask once; by :class:`ReapAsked` or :class:`ReapFailed`.
+
+    ``row`` was just read from the recorded engine instance and carries our launch id.
+    """
+
+    row: JobRow
+    why: str
+    """``phantom``, ``sealed`` or ``claimed-out``."""
+
+
+@dataclass(frozen=True, slots=True)
 class WaitToRetry:
     """Wait as long as belongs to ``tries`` launches that never left; answered by :class:`Woke`."""
 
@@ -125,7 +258,9 @@ class Finish:
     """The transaction is over.
 
     ``outcome``: ``attached`` (``row`` is our job), ``absent`` (proven: there is none and none will
-    come), ``rejected``, ``unreachable`` (nothing was sent), ``undecided``, ``stopped``.
+    come), ``rejected``, ``unreachable`` (nothing was sent), ``lost`` (every POST was settled without a
+    job, once too often), ``moved`` (another engine answers than the recorded one), ``undecided``,
+    ``stopped``.
     """
 
     outcome: str
@@ -136,4 +271,7 @@ class Finish:
     remedy: str = ""
 
 
-Effect: TypeAlias = "ReadRows | RecordIntent | Post | RecordResult | WaitToRetry | WaitToLook | Finish"
+Effect: TypeAlias = (
+    "ReadRows | RecordIntent | Post | RecordResult | RecordSettled | RecordReaped | ReadRequest | Seal"
+    " | ReadClaim | Reap | WaitToRetry | WaitToLook | Finish"
+)

@@ -288,7 +288,8 @@ def _engine(capabilities: Capabilities) -> dict[str, str]:
 
 
 def _options(view: RunView) -> RunOptions:
-    known = {each.name for each in dataclasses.fields(RunOptions)}
+    # What somebody has seen once is not seen for good.
+    known = {each.name for each in dataclasses.fields(RunOptions)} - {"engine_moved"}
     return RunOptions(**{name: value for name, value in view.options.items() if name in known})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from npac.ir.program import Program, Wave, label
 from npac.launch import identity
 from npac.launch import transaction as tx
 from npac.launch.interpreter import Parcel, Surroundings, execute
-from npac.launch.ports import Capabilities
+from npac.launch.ports import Capabilities, Surveying
 from npac.launch.supervision import JobRef
 from npac.runtime import events as ev
 from npac.runtime.leaving import Blocked, Cancelled, Failed
@@ -22,12 +23,38 @@ IDEMPOTENT_QUIET = 2.0
 """Seconds without a row that prove, for an engine with a unique launch key, that there is none."""
 
 
+_CODES = {"unreachable": "ENGINE_UNREACHABLE", "lost": "LAUNCH_LOST"}
+"""Codes of blocked runs, by how the transaction ended."""
+
+
+def engine_moved(session: Session, node: str, reason: str) -> Blocked:
+    """Give what stops a run whose jobs are on another engine instance than the one that answers."""
+    return Blocked(
+        reason,
+        code="ENGINE_MOVED",
+        node=node,
+        remedy="resume where the run was (the same server; for the engine local, NPAC_HOME as it was), or, "
+        f"once you have seen that none of its jobs is left: npac resume {session.view.run_id} --engine-moved",
+    )
+
+
 class LaunchRejected(Exception):
     """The engine refused the documents; nothing was made."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
         self.remedy = remedy
+
+
+class JobLost(Exception):
+    """What was in flight is given up; it is not the user's code that has failed.
+
+    ``code`` is a fixed word for programs.
+    """
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +90,19 @@ def launch_of(session: Session, batch: Batch) -> LaunchView | None:
 
 
 class _Papers:
-    """The documents of one launch, made once and only when they are needed."""
+    """The documents of one POST, made once and only when they are needed."""
 
     def __init__(self, session: Session, batch: Batch, values: LaunchValues) -> None:
         self._session, self._batch, self._values = session, batch, values
-        self._made: Sequence[Mapping[str, Any]] | None = None
+        self._made: Sequence[Mapping[str, Any]] = ()
+        self._post = 0
 
-    def documents(self) -> Sequence[Mapping[str, Any]]:
-        if self._made is None:
+    def documents(self, n: int) -> Sequence[Mapping[str, Any]]:
+        if self._post != n:
             wave = self._batch.wave
+            values = dataclasses.replace(self._values, post=n)
             try:
-                made = self._session.world.render(wave, self._batch.members, self._values)
+                made = self._session.world.render(wave, self._batch.members, values)
             except ValueError as error:
                 raise Failed(
                     f"the documents of {wave.id} cannot be made: {error}",
@@ -83,11 +112,11 @@ class _Papers:
             tasks = made if len(self._batch.members) == 1 else made[1:]
             if len(tasks) != len(self._batch.members):
                 raise RuntimeError(f"{len(tasks)} tasks were made for {len(self._batch.members)} members")
-            self._made = made
+            self._made, self._post = made, n
         return self._made
 
-    def tasks(self) -> list[str]:
-        made = self.documents()
+    def tasks(self, n: int) -> list[str]:
+        made = self.documents(n)
         return [str(document.get("name", "")) for document in (made if len(made) == 1 else made[1:])]
 
 
@@ -100,7 +129,7 @@ class _Recorder:
         self._session, self._batch, self._values = session, batch, values
         self._instance, self._papers = instance, papers
 
-    def intent(self, n: int) -> None:
+    def intent(self, record: tx.RecordIntent) -> None:
         self._session.append(
             ev.LAUNCH_INTENT,
             {
@@ -110,9 +139,11 @@ class _Recorder:
                 "members": list(self._batch.members),
                 "launch_id": self._values.launch_id,
                 "name": self._values.name,
-                "n": n,
+                "n": record.n,
                 "instance": self._instance,
-                "tasks": self._papers.tasks(),
+                "incarnation": record.incarnation,
+                "claim": record.claim,
+                "tasks": self._papers.tasks(record.n),
                 "secrets": list(self._batch.secrets()),
             },
         )
@@ -128,6 +159,29 @@ class _Recorder:
                 "job_id": record.job_id,
                 "message": record.message[:2000],
             },
+        )
+
+    def settled(self, record: tx.RecordSettled) -> None:
+        self._session.append(
+            ev.LAUNCH_SETTLED, {"launch_id": self._values.launch_id, "n": record.n, "how": record.how}
+        )
+        self._session.world.progress.note(
+            f"POST {record.n} of {self._values.name} has made no job ({record.how})"
+        )
+
+    def reap(self, effect: tx.Reap) -> None:
+        known = launch_of(self._session, self._batch)
+        if known is None or effect.row.id in known.reaping:
+            return  # it is on record already, and asking again is the same wish
+        self._session.append(
+            ev.REAP_INTENT,
+            {"launch_id": self._values.launch_id, "job_id": effect.row.id, "why": effect.why},
+        )
+
+    def reaped(self, record: tx.RecordReaped) -> None:
+        self._session.append(
+            ev.REAP_RESULT,
+            {"launch_id": self._values.launch_id, "job_id": record.job_id, "status": record.status},
         )
 
 
@@ -162,10 +216,11 @@ def attach(session: Session, capabilities: Capabilities, batch: Batch) -> Launch
     recorder = _Recorder(session, batch, values, capabilities.instance, papers)
     given = session.world.secrets
     parcel = Parcel(papers.documents, {name: given[name] for name in batch.secrets() if name in given})
+    engine, claims = session.world.engine, session.world.claims
     while True:
         cancelling = session.look_up()
         known = launch_of(session, batch)
-        uncertain = known is not None and (known.open or known.accepted)
+        uncertain = known is not None and known.in_flight
         if cancelling and not uncertain:
             raise Cancelled(session.view.cancel or "cancelled", code="CANCELLED", node=batch.wave.id)
         lacking = [name for name in batch.secrets() if name not in given]
@@ -184,29 +239,48 @@ def attach(session: Session, capabilities: Capabilities, batch: Batch) -> Launch
             unique_key=unique,
             may_post=not cancelling,
             quiet=IDEMPOTENT_QUIET if unique else session.options.launch_quiet,
+            instance=capabilities.instance,
+            requests=isinstance(engine, Surveying),
+            claims=claims is not None and not unique,
         )
-        started = tx.begin(
-            goal,
-            session.world.clock(),
-            posts=known.posts if known else 0,
-            open=known.open if known else False,
-            accepted=known.accepted if known else False,
-            job_hint=known.job_id if known and known.accepted else "",
-        )
+        started = tx.begin(goal, session.world.clock(), known=_known(session, known))
         # A launch that is only looked for, to be cancelled, is not stopped by the same wish again.
         stop = _stop_when_cancelled(session) if goal.may_post else _only_look_up(session)
         surroundings = Surroundings(
-            engine=session.world.engine,
+            engine=engine,
             recorder=recorder,
             now=session.world.clock,
             wait=session.pause,
             random=session.world.random,
             stop=stop,
+            claims=claims,
+            may_act=session.may_act,
         )
         end = execute(started, parcel, surroundings)
         if end.outcome == "stopped":
             continue
         return _attached(session, capabilities, batch, values, end)
+
+
+def _known(session: Session, launch: LaunchView | None) -> tx.Known:
+    """Give what the log says of a launch, as the transaction takes it up."""
+    if launch is None:
+        return tx.Known()
+    return tx.Known(
+        posts=launch.posts,
+        open=launch.open,
+        answered=launch.answered,
+        accepted=launch.accepted,
+        job_hint=launch.job_id if launch.accepted else "",
+        request_id=launch.request_id if launch.accepted else "",
+        posted_in=launch.incarnation,
+        granted=launch.claim,
+        predecessor_dead=session.gone(launch.fence),
+        sealed=frozenset(launch.sealed),
+        loose=frozenset(launch.loose),
+        reaped=frozenset(launch.reaped),
+        begun=dict(launch.reaping),
+    )
 
 
 def _stop_when_cancelled(session: Session) -> Callable[[], str]:
@@ -230,8 +304,10 @@ def _attached(
     if end.outcome == "absent":
         session.append(ev.LAUNCH_ABSENT, {"launch_id": values.launch_id})
         raise Cancelled(session.view.cancel or "cancelled", code="CANCELLED", node=node)
+    if end.outcome == "moved":
+        raise engine_moved(session, node, end.message)
     if end.outcome != "attached" or end.row is None:
-        code = "ENGINE_UNREACHABLE" if end.outcome == "unreachable" else "LAUNCH_UNDECIDED"
+        code = _CODES.get(end.outcome, "LAUNCH_UNDECIDED")
         raise Blocked(end.message, code=code, node=node, remedy=end.remedy)
     known = launch_of(session, batch)
     if known is None:
@@ -252,6 +328,7 @@ def _attached(
             "launch_id": values.launch_id,
             "job": ref.to_json(),
             "adopted": end.adopted,
+            "n": known.posts,
         },
     )
     return known

@@ -6,7 +6,9 @@ happened".  All data is JSON.  ``node`` is always the id of a node of the progra
 ``batch`` count from 1, ``members`` are indexes into the wave's members.
 
 ``driver-started``
-    Appended by the ledger when a driver takes the run: what the driver says of itself.
+    Appended by the ledger when a driver takes the run: ``driver`` (what it says of itself), ``process``
+    (its identity) and ``replaced``: null, or the ``fence`` of the driver before and ``because``
+    (``released``, ``dead`` or ``silent``, which proves nothing).
 ``run-created``
     ``schema``, ``run_id``, ``run_uid`` (32 hex digits), ``workflow``, ``blobs`` (``program_blob``,
     ``link_blob`` and what else the caller stored, such as ``spec_blob``; the digest of each, which for
@@ -29,16 +31,24 @@ happened".  All data is JSON.  ``node`` is always the id of a node of the progra
     the mark of that moment that the store of each gives, ``{uri: …}``.
 ``launch-intent``
     ``node``, ``attempt``, ``batch``, ``members``, ``launch_id``, ``name``, ``n`` (which POST of this
-    launch id), ``instance`` (of the engine), ``tasks`` (names of the documents' tasks, in the order
-    of ``members``), ``secrets`` (names).
+    launch id), ``instance`` (of the engine), ``incarnation`` (of its server, empty where the engine has
+    none), ``claim`` (a grant goes with the POST, and its register decides), ``tasks`` (names of the
+    documents' tasks, in the order of ``members``), ``secrets`` (names).
 ``launch-result``
     ``launch_id``, ``n``, ``outcome`` (``accepted``, ``never-sent``, ``rejected``, ``maybe-sent``),
     ``request_id``, ``job_id``, ``message``.
+``launch-settled``
+    ``launch_id``, ``n``, ``how``: no job counts that may come of this POST.  ``sealed`` in its register,
+    ``absent`` (nothing was seen of it for long enough), or ``ended`` (its job was reaped).
+``reap-intent`` / ``reap-result``
+    ``launch_id``, ``job_id``, ``why`` (``phantom``, ``sealed``, ``claimed-out``); then ``status``, the
+    verified end of a job that was not adopted.
 ``launch-absent``
     ``launch_id``: the launch is proven never to have made a job, and is given up.
 ``job-attached``
     ``node``, ``attempt``, ``batch``, ``launch_id``, ``job`` (id, name, launch id, instance and submission
-    time), ``adopted``.
+    time), ``adopted``, ``n`` (the last POST).  A second one follows when another job of the launch is
+    found to hold its register.
 ``job-status``
     ``launch_id``, ``status``, ``tasks`` (``[[name, status], …]``), ``reason``.
 ``engine-lost`` / ``engine-back``
@@ -90,7 +100,10 @@ TRIGGER_FIRED = "trigger-fired"
 WAVE_STARTED = "wave-started"
 LAUNCH_INTENT = "launch-intent"
 LAUNCH_RESULT = "launch-result"
+LAUNCH_SETTLED = "launch-settled"
 LAUNCH_ABSENT = "launch-absent"
+REAP_INTENT = "reap-intent"
+REAP_RESULT = "reap-result"
 JOB_ATTACHED = "job-attached"
 JOB_STATUS = "job-status"
 ENGINE_LOST = "engine-lost"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from npac.launch.classify import SUCCESS
+from npac.launch.state import ABSENT, SEALED
 from npac.launch.supervision import JobRef
 from npac.ledger.ports import Event, Observation
 from npac.runtime import events as ev
@@ -60,6 +61,10 @@ Data = Mapping[str, Any]
 
 def _driver_started(view: RunView, data: Data, event: Event) -> None:
     view.fences.append(event.fence)
+    view.processes[event.fence] = dict(data.get("process") or {})
+    replaced = data.get("replaced")
+    if replaced:
+        view.replaced[int(replaced["fence"])] = str(replaced["because"])
 
 
 def _run_created(view: RunView, data: Data, event: Event) -> None:
@@ -151,9 +156,14 @@ def _launch_intent(view: RunView, data: Data, event: Event) -> None:
         )
         attempt.launches[data["batch"]] = launch
     launch.posts = data["n"]
+    launch.fence = event.fence
+    launch.instance = data["instance"]
+    launch.incarnation = data.get("incarnation", "")
+    launch.claim = data.get("claim", False)
     launch.doubt = launch.open
     launch.open = True
-    launch.accepted = False
+    launch.answered = launch.accepted = False
+    launch.request_id = launch.job_id = ""
 
 
 def _launch_result(view: RunView, data: Data, event: Event) -> None:
@@ -162,8 +172,36 @@ def _launch_result(view: RunView, data: Data, event: Event) -> None:
         launch.accepted = data["outcome"] == "accepted"
         launch.doubt = launch.doubt and not launch.accepted
         launch.open = launch.doubt or data["outcome"] == "maybe-sent"
+        launch.answered = True
+        launch.request_id = data["request_id"]
         launch.job_id = data["job_id"]
         launch.reason = data["message"]
+
+
+def _launch_settled(view: RunView, data: Data, event: Event) -> None:
+    launch = view.launch(data["launch_id"])
+    if launch is None:
+        return
+    if data["how"] == SEALED:
+        launch.sealed.add(data["n"])
+    elif data["how"] == ABSENT:
+        launch.loose.add(data["n"])
+    if launch.posts == data["n"]:
+        launch.open = launch.doubt = launch.accepted = False
+        launch.request_id = launch.job_id = ""
+
+
+def _reap_intent(view: RunView, data: Data, event: Event) -> None:
+    launch = view.launch(data["launch_id"])
+    if launch is not None:
+        launch.reaping[data["job_id"]] = data["why"]
+
+
+def _reap_result(view: RunView, data: Data, event: Event) -> None:
+    launch = view.launch(data["launch_id"])
+    if launch is not None:
+        launch.reaping.pop(data["job_id"], None)
+        launch.reaped[data["job_id"]] = data["status"]
 
 
 def _launch_absent(view: RunView, data: Data, event: Event) -> None:
@@ -310,6 +348,9 @@ _HANDLERS: dict[str, Callable[[RunView, Data, Event], None]] = {
     ev.WAVE_STARTED: _wave_started,
     ev.LAUNCH_INTENT: _launch_intent,
     ev.LAUNCH_RESULT: _launch_result,
+    ev.LAUNCH_SETTLED: _launch_settled,
+    ev.REAP_INTENT: _reap_intent,
+    ev.REAP_RESULT: _reap_result,
     ev.LAUNCH_ABSENT: _launch_absent,
     ev.JOB_ATTACHED: _job_attached,
     ev.JOB_STATUS: _job_status,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 
 from npac.ir.program import PROMOTE, Gate, Program
 from npac.ir.values import link
@@ -20,6 +21,36 @@ from npac.runtime.session import Session
 from npac.runtime.view import BLOCKED, OutputRecord, RunView
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a gate comes to: a decision, or the code of what stands against one."""
+
+    decision: str = ""
+    code: str = ""
+    why: str = ""
+
+
+NOT_WRITTEN = "DECISION_NOT_WRITTEN"
+CHANGED = "DECISION_CHANGED"
+INVALID = "DECISION_INVALID"
+
+
+def verdict(*, recorded: bool, read: bytes | None) -> Verdict:
+    """Say what follows from what a gate finds.
+
+    ``recorded``: a finished wave on the path has written the object.  ``read``: its bytes; None when
+    the very object that was recorded is not there any more.
+    """
+    if not recorded:
+        return Verdict(code=NOT_WRITTEN)
+    if read is None:
+        return Verdict(code=CHANGED)
+    try:
+        return Verdict(decisions.parse(read))
+    except decisions.DecisionError as error:
+        return Verdict(code=INVALID, why=str(error))
+
+
 def decide(session: Session, gate: Gate) -> str:
     """Give the id of the node that follows a gate, reading its decision unless it is on record.
 
@@ -31,23 +62,25 @@ def decide(session: Session, gate: Gate) -> str:
         return known.next
     uri = link(gate.uri, {"run.id": session.view.run_id})
     record = session.view.records.get(uri)
+    data = None if record is None else _read(session, record)
+    found = verdict(recorded=record is not None, read=data)
     if record is None:
         raise Blocked(
             f"gate {gate.id} reads {uri}, which no finished wave on this path has written",
-            code="DECISION_NOT_WRITTEN",
+            code=found.code,
             node=gate.id,
             remedy=_remedy(session, gate),
         )
-    data = _read(session, gate, record)
-    try:
-        decision = decisions.parse(data)
-    except decisions.DecisionError as error:
+    if data is None:
+        raise _changed(session, gate, record, found.code)
+    if found.code:
         raise Failed(
-            f"gate {gate.id} cannot decide: {error} ({uri})",
-            code="DECISION_INVALID",
+            f"gate {gate.id} cannot decide: {found.why} ({uri})",
+            code=found.code,
             node=gate.id,
             remedy=_mend(session, gate, record),
-        ) from error
+        )
+    decision = found.decision
     following = gate.promote if decision == PROMOTE else gate.loop_back
     session.append(
         ev.DECISION_READ,
@@ -65,26 +98,34 @@ def decide(session: Session, gate: Gate) -> str:
     return following
 
 
-def _read(session: Session, gate: Gate, record: OutputRecord) -> bytes:
+def _read(session: Session, record: OutputRecord) -> bytes | None:
+    """Give the bytes of the very object that is on record; None when it is not there any more."""
     uri, expected = record.uri, record.observation
     store_for = session.world.store_for
     try:
         return patiently(session, uri, lambda: store_for(uri).read(uri, expected))
-    except (StoreChanged, FileNotFoundError) as error:
-        now = observe(session, Declared(uri, record.kind))
-        seen = ev.observation_to_json(now)
-        was = in_words(expected.identity)
-        shown = "nothing is there" if now is None else f"there are {in_words(now.identity)}"
-        if now is not None and in_words(now.identity) == was:
-            shown = "another file of that size and time is there"
-        raise Blocked(
-            f"gate {gate.id} reads {uri}, which is not what {record.state} (attempt {record.attempt}) wrote: "
-            f"{was}; now {shown}",
-            code="DECISION_CHANGED",
-            node=gate.id,
-            remedy=_remedy(session, gate),
-            evidence={"recorded": ev.observation_to_json(expected), "now": seen},
-        ) from error
+    except (StoreChanged, FileNotFoundError):
+        return None
+
+
+def _changed(session: Session, gate: Gate, record: OutputRecord, code: str) -> Blocked:
+    uri, expected = record.uri, record.observation
+    now = observe(session, Declared(uri, record.kind))
+    was = in_words(expected.identity)
+    shown = "nothing is there" if now is None else f"there are {in_words(now.identity)}"
+    if now is not None and in_words(now.identity) == was:
+        shown = "another file of that size and time is there"
+    return Blocked(
+        f"gate {gate.id} reads {uri}, which is not what {record.state} (attempt {record.attempt}) wrote: "
+        f"{was}; now {shown}",
+        code=code,
+        node=gate.id,
+        remedy=_remedy(session, gate),
+        evidence={
+            "recorded": ev.observation_to_json(expected),
+            "now": ev.observation_to_json(now),
+        },
+    )
 
 
 def _mend(session: Session, gate: Gate, record: OutputRecord) -> str:

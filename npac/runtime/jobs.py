@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from npac.launch.backoff import Backoff
-from npac.launch.ports import Capabilities, EngineError, JobRow
+from npac.launch.ports import Capabilities, EngineError, JobRow, Surveying
 from npac.launch.supervision import Dark, Ended, Foreign, Gone, JobRef, Moved, Watch, look
 from npac.runtime import events as ev
 from npac.runtime.advice import MAX_WAIT
-from npac.runtime.attach import Batch, LaunchRejected, attach, launch_of, wave_of
+from npac.runtime.attach import Batch, JobLost, LaunchRejected, attach, engine_moved, launch_of, wave_of
+from npac.runtime.claimed import taken_over
 from npac.runtime.leaving import Blocked
 from npac.runtime.session import Session
 from npac.runtime.view import LaunchView
 
-__all__ = ["MAX_WAIT", "Batch", "LaunchRejected", "run"]
+__all__ = ["MAX_WAIT", "Batch", "JobLost", "LaunchRejected", "run"]
 
 FIRST_PAUSE = 0.05
 """Seconds between the first two looks at a job; the pause grows to the user's ``poll_seconds``."""
@@ -31,23 +32,45 @@ CANCEL_PATIENCE = 120.0
 """Seconds within which a cancelled job must be seen to have ended."""
 
 
+LAUNCH = "launch"
+RECONCILE = "reconcile"
+WATCH = "watch"
+STAY = "ENGINE_MOVED"
+GIVE_UP = "give up"
+
+
+def taken_up(launch: LaunchView | None, instance: str, *, engine_moved: bool) -> str:
+    """Say where a driver takes up a batch that has not ended.
+
+    ``instance`` is the engine that answers now; ``engine_moved`` is the user's word that nothing is
+    left on the one before.
+    """
+    if launch is None or not launch.in_flight:
+        return LAUNCH
+    if launch.instance != instance:
+        return GIVE_UP if engine_moved else STAY
+    return RECONCILE if launch.job is None else WATCH
+
+
 def run(session: Session, capabilities: Capabilities, batch: Batch) -> JobRow:
     """Bring a batch to the end of its job, from wherever the log says it is.
 
-    Raises :class:`LaunchRejected`, and what ends the walk.
+    Raises :class:`LaunchRejected`, :class:`JobLost`, and what ends the walk.
     """
     launch = launch_of(session, batch)
-    if launch is not None and launch.instance != capabilities.instance:
-        raise Blocked(
-            f"{launch.name} was launched on engine instance {launch.instance}, and this is "
-            f"{capabilities.instance}; its jobs cannot be seen from here",
-            code="ENGINE_MOVED",
-            node=batch.wave.id,
-            remedy="set NPAC_HOME as it was when the run was started, then resume",
-        )
-    if launch is None or launch.job is None:
+    where = taken_up(launch, capabilities.instance, engine_moved=session.options.engine_moved)
+    if launch is not None and where in (STAY, GIVE_UP):
+        said = f"{launch.name} was launched on engine instance {launch.instance}, and this is "
+        said += capabilities.instance
+        if where == STAY:
+            raise engine_moved(session, batch.wave.id, f"{said}; its jobs cannot be seen from here")
+        raise JobLost(f"{said}; it was given up on the user's word", "ENGINE_MOVED")
+    if launch is None or where != WATCH:
         launch = attach(session, capabilities, batch)
-    return _supervise(session, batch, launch)
+    while True:
+        row = _supervise(session, batch, launch)
+        if not taken_over(session, capabilities, batch, launch, row):
+            return row
 
 
 def _supervise(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
@@ -83,8 +106,16 @@ def _supervise(session: Session, batch: Batch, launch: LaunchView) -> JobRow:
 
 
 def _answer(session: Session, ref: JobRef) -> JobRow | None | Exception:
+    engine = session.world.engine
     try:
-        return session.world.engine.job(ref.id)
+        row = engine.job(ref.id)
+        if isinstance(engine, Surveying) and (row is None or not ref.is_of(row)):
+            # That a job is gone, or another one, only the engine that has it can tell.
+            survey = engine.survey()
+            if survey.instance != ref.instance:
+                return EngineError(f"engine instance {survey.instance} answers, not {ref.instance}")
+            row = next((each for each in survey.rows if each.id == ref.id), None)
+        return row
     except EngineError as error:
         return error
 
@@ -230,6 +261,8 @@ def _cancel(session: Session, batch: Batch, launch: LaunchView, why: str) -> Job
 
 
 def _ask_to_end(session: Session, ref: JobRef) -> bool:
+    if not session.may_act():
+        return False  # the next look gives a sign of life first, or finds that the run was taken
     try:
         session.world.engine.cancel(ref.id)
     except EngineError as error:

@@ -10,6 +10,24 @@ from npac.runtime.leaving import Blocked
 from npac.runtime.session import Session
 from npac.runtime.view import RUNNING, SUCCEEDED, OutputRecord, RunView
 
+KEEP = "keep"
+AGAIN = "run its wave again"
+ASK_GATE = "left to the gate"
+OUT_OF_REACH = OUTPUT_LOST
+
+
+def fate(*, needed: bool, there: bool, last: bool, read_by_gate: bool) -> str:
+    """Say what a driver that resumes does about one output record.
+
+    ``needed``: the rest of the run may read it.  ``there``: it is there and not empty.  ``last``: the
+    wave that wrote it is the last that has finished.  ``read_by_gate``: the gate that is next reads it.
+    """
+    if not needed or there:
+        return KEEP
+    if last:
+        return AGAIN
+    return ASK_GATE if read_by_gate else OUT_OF_REACH
+
 
 def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
     """Give the members of finished waves whose needed outputs are gone and that may run again.
@@ -27,14 +45,16 @@ def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
         if not _read(record, needed):
             continue
         seen = outputs.observe(session, outputs.Declared(record.uri, record.kind))
-        if seen is not None and not seen.empty:
-            continue
         wave = program.index().get(record.node)
         members = _writers(session, program, wave, record) if isinstance(wave, Wave) else set()
-        if not path or record.node != path[-1] or not members:
-            if isinstance(gate, Gate) and link(gate.uri, late) == record.uri:
-                # The gate itself says so when it is read, and can be given its decision there.
-                continue
+        what = fate(
+            needed=True,
+            there=seen is not None and not seen.empty,
+            last=bool(path) and record.node == path[-1] and bool(members),
+            # The gate itself says so when it is read, and can be given its decision there.
+            read_by_gate=isinstance(gate, Gate) and link(gate.uri, late) == record.uri,
+        )
+        if what == OUT_OF_REACH:
             raise Blocked(
                 f"{record.uri}, which {record.state} had written and the rest of the run reads, is gone; "
                 f"waves after {record.node} were made from it",
@@ -42,7 +62,8 @@ def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
                 node=record.node,
                 remedy="put it back",
             )
-        again.setdefault(record.node, set()).update(members)
+        if what == AGAIN:
+            again.setdefault(record.node, set()).update(members)
     return {node: tuple(sorted(members)) for node, members in again.items()}
 
 

@@ -45,6 +45,11 @@ class RunOptions:
     """How long an engine may be silent before the driver leaves, its jobs untouched."""
     launch_quiet: float = 60.0
     """How long an uncertain POST may stay invisible."""
+    engine_moved: bool = False
+    """The user has seen that no job is left where the run was; what is in flight there is given up.
+
+    Holds for one driver only: a later one does not take it over.
+    """
     allow_shared_outputs: bool = False
     """Run although an unfinished run declares an overlapping output."""
 

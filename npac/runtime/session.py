@@ -64,6 +64,21 @@ class Session:
             return
         self._beaten = now
 
+    def may_act(self) -> bool:
+        """Say whether this driver has given a sign of life so lately that no other can have taken the run."""
+        return self.world.clock() - self._beaten <= MAY_ACT
+
+    def gone(self, fence: int) -> bool:
+        """Say whether the driver of ``fence`` is proven to do nothing any more.
+
+        One that was merely silent when the run was taken from it may be paused, and go on later.
+        """
+        if fence == self.fence:
+            return True
+        if self.view.replaced.get(fence) in ("released", "dead"):
+            return True
+        return self.world.proven_dead(self.view.processes.get(fence, {}))
+
     def look_up(self) -> bool:
         """Take in signals and requests; gives whether the run is to be cancelled.
 

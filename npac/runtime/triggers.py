@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npac.ir.program import Trigger, Wave
 from npac.ir.values import link
@@ -30,6 +30,59 @@ class Haul:
     """Fingerprints of all objects, also the old ones; None when there are too many."""
 
 
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is known of a trigger that has not fired; times are seconds of one monotonic clock."""
+
+    needed: int
+    """How many new objects make it fire."""
+    most_polls: int
+    """Looks after which it fails; 0 for no bound."""
+    patience: float
+    """How long the store may be silent."""
+    polls: int = 0
+    silent_since: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The store gave its whole list."""
+
+    fresh: int
+    """Objects that the previous firing did not have."""
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unlisted:
+    """The store gave no list; this says nothing about any object."""
+
+    permanent: bool
+    now: float
+
+
+FIRE = "fire"
+WAIT = "wait"
+TIMEOUT = "TRIGGER_TIMEOUT"
+UNUSABLE = "STORE_UNUSABLE"
+UNAVAILABLE = "STORE_UNAVAILABLE"
+
+
+def step(watch: Watch, event: Looked | Unlisted) -> tuple[Watch, str]:
+    """Give what follows from one look: ``fire``, ``wait``, or the code of what ends the wait."""
+    if isinstance(event, Unlisted):
+        since = event.now if watch.silent_since is None else watch.silent_since
+        watch = replace(watch, silent_since=since)
+        if event.permanent:
+            return watch, UNUSABLE
+        return watch, UNAVAILABLE if event.now - since > watch.patience else WAIT
+    # A look that saw nothing because the store was silent is no poll.
+    watch = replace(watch, polls=watch.polls + 1, silent_since=None)
+    if event.fresh >= watch.needed:
+        return watch, FIRE
+    return watch, TIMEOUT if watch.most_polls and watch.polls >= watch.most_polls else WAIT
+
+
 def await_all(session: Session, wave: Wave) -> None:
     """Wait for every trigger of a wave that has not fired yet.
 
@@ -45,42 +98,40 @@ def await_all(session: Session, wave: Wave) -> None:
 def _await(session: Session, wave: Wave, trigger: Trigger) -> None:
     uri = link(trigger.uri, {"run.id": session.view.run_id})
     old = _previous(session, wave, trigger, uri)
-    polls, silent_since, announced = 0, -1.0, False
-    clock = session.world.clock
+    watch = Watch(trigger.min_objects, trigger.max_polls, session.options.max_status_outage)
+    announced, clock = False, session.world.clock
     while True:
-        haul: Haul | None = None
         try:
             haul = _look(session, uri, old)
-            polls += 1  # a look that saw nothing is no poll
-            silent_since = -1.0
         except StoreError as error:
-            now = clock()
-            silent_since = now if silent_since < 0 else silent_since
+            watch, what = step(watch, Unlisted(error.permanent, clock()))
             if not error.permanent:
                 session.world.progress.note(f"{uri} could not be listed, looking again: {error}")
-            if error.permanent or now - silent_since > session.options.max_status_outage:
+            if what != WAIT:
                 raise Blocked(
                     f"the trigger of {trigger.state} could not list {uri}: {error}",
-                    code="STORE_UNUSABLE" if error.permanent else "STORE_UNAVAILABLE",
+                    code=what,
                     remedy=error.remedy or "make the store reachable, then resume",
                 ) from error
-        if haul is not None and haul.fresh >= trigger.min_objects:
-            _fired(session, wave, trigger, uri, haul, polls)
-            return
-        if haul is not None and trigger.max_polls and polls >= trigger.max_polls:
-            raise Failed(
-                f"the trigger of {trigger.state} found {haul.fresh} of {trigger.min_objects} "
-                f"objects at {uri} in {polls} poll{'' if polls == 1 else 's'}",
-                code="TRIGGER_TIMEOUT",
-                remedy=f"put the objects at {uri}",
-            )
+        else:
+            watch, what = step(watch, Looked(haul.fresh, clock()))
+            if what == FIRE:
+                _fired(session, wave, trigger, uri, haul, watch.polls)
+                return
+            if what != WAIT:
+                raise Failed(
+                    f"the trigger of {trigger.state} found {haul.fresh} of {trigger.min_objects} "
+                    f"objects at {uri} in {watch.polls} poll{'' if watch.polls == 1 else 's'}",
+                    code=what,
+                    remedy=f"put the objects at {uri}",
+                )
         if not announced:
             where = {"node": wave.id, "state": trigger.state, "uri": uri}
             session.append(ev.TRIGGER_WAITING, where)
             announced = True
         plural = "" if trigger.min_objects == 1 else "s"
         session.world.progress.waiting(
-            f"{trigger.state}: {trigger.min_objects} object{plural} at {uri}", polls
+            f"{trigger.state}: {trigger.min_objects} object{plural} at {uri}", watch.polls
         )
         _sleep(session, float(trigger.poll_seconds))
 

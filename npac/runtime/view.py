@@ -56,11 +56,29 @@ class LaunchView:
     tasks: tuple[str, ...]
     instance: str
     posts: int = 0
+    fence: int = 0
+    """The driver that wrote the last intent."""
+    incarnation: str = ""
+    """Of the engine's server, as of the last intent."""
+    claim: bool = False
+    """The last POST took a grant along, so that its register decides."""
     open: bool = False
     """A POST has no certain outcome."""
+    answered: bool = False
+    """The call of the last POST has returned."""
     doubt: bool = False
     """So it was already before the last intent, whose outcome alone does not settle it."""
     accepted: bool = False
+    request_id: str = ""
+    """What the engine calls the last POST; empty when it is not known."""
+    sealed: set[int] = field(default_factory=set)
+    """POSTs whose register is sealed."""
+    loose: set[int] = field(default_factory=set)
+    """POSTs that were held to be absent."""
+    reaping: dict[str, str] = field(default_factory=dict)
+    """Jobs that were to be ended without being adopted, and why."""
+    reaped: dict[str, str] = field(default_factory=dict)
+    """Those that have ended, and how."""
     absent: bool = False
     """Given up: it is proven that there is no job."""
     job_id: str = ""
@@ -74,6 +92,11 @@ class LaunchView:
     """Why its job is being cancelled; empty when it is not."""
     ended: bool = False
     results: list[MemberResult] = field(default_factory=list)
+
+    @property
+    def in_flight(self) -> bool:
+        """Say whether there is, or may be, a job that has not been seen to end."""
+        return not self.ended and (self.job is not None or self.open or self.accepted)
 
     @property
     def word(self) -> str:
@@ -262,6 +285,10 @@ class RunView:
     head: int = 0
     """Number of the last event taken in."""
     fences: list[int] = field(default_factory=list)
+    processes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Fence to the identity of its driver's process."""
+    replaced: dict[int, str] = field(default_factory=dict)
+    """Fence to why another driver could take the run from it."""
     waves: dict[str, WaveView] = field(default_factory=dict)
     decisions: dict[str, DecisionView] = field(default_factory=dict)
     triggers: dict[tuple[str, str], TriggerView] = field(default_factory=dict)

@@ -116,6 +116,9 @@ class WaveRunner:
                         wave, attempt, classify.REJECTED, "LAUNCH_REJECTED", str(refused), refused.remedy
                     )
                     return
+                except jobs.JobLost as lost:
+                    self._fail(wave, attempt, classify.INFRASTRUCTURE, lost.code, str(lost), "")
+                    return
                 launch = attempt.launches[number]
                 self._settle(wave, known, launch, row)
             if any(not result.ok for result in launch.results):

@@ -5,7 +5,17 @@ from __future__ import annotations
 import shlex
 
 from npac.runtime.advice import next_step
-from npac.runtime.view import CANCELLED, FAILED, PLANNED, RUNNING, SUCCEEDED, WAITING, RunView, WaveView
+from npac.runtime.view import (
+    CANCELLED,
+    FAILED,
+    PLANNED,
+    RUNNING,
+    SUCCEEDED,
+    WAITING,
+    LaunchView,
+    RunView,
+    WaveView,
+)
 
 
 def why(view: RunView, wave: str = "") -> str:
@@ -93,8 +103,27 @@ def _evidence(wave: WaveView, told: str = "") -> str:
         elif launch.open:
             said.append(f"POST {launch.posts} of {launch.name} has no certain outcome.")
         elif launch.accepted:
-            said.append(f"The launch of {launch.name} was accepted, and no job was seen yet.")
+            by = f" (request {launch.request_id})" if launch.request_id else ""
+            said.append(f"The launch of {launch.name} was accepted{by}, and no job was seen yet.")
+        if launch.job is None:
+            said += _settled(launch)
     return " ".join(said)
+
+
+def _settled(launch: LaunchView) -> list[str]:
+    """Tell of POSTs that have made no job, and of jobs that were ended without being adopted."""
+    said = []
+    if launch.sealed:
+        said.append(f"No job of POST {_numbers(launch.sealed)} will ever start: its register is sealed.")
+    if launch.loose:
+        said.append(f"Nothing was seen of POST {_numbers(launch.loose)}, which is held to have made no job.")
+    for job, reason in launch.reaping.items():
+        said.append(f"Job {job} is to be ended ({reason}) and was not seen to end.")
+    return said
+
+
+def _numbers(posts: set[int]) -> str:
+    return ", ".join(map(str, sorted(posts)))
 
 
 def _next(view: RunView) -> str:

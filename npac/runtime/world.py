@@ -11,6 +11,7 @@ from npac.ir.program import Wave
 from npac.launch.claims import Claims
 from npac.launch.ports import Engine
 from npac.ledger.ports import Store
+from npac.ledger.process import ProcessIdentity, liveness, this_process
 from npac.ledger.surroundings import boot_seconds
 from npac.runtime.progress import Progress, Silent
 from npac.runtime.signals import Interrupts, NoInterrupts
@@ -27,6 +28,8 @@ class LaunchValues:
     launch_id: str
     name: str
     """The job's name."""
+    post: int = 1
+    """Which POST of this launch id the documents are for, from 1."""
 
 
 class Render(Protocol):
@@ -46,6 +49,15 @@ class Render(Protocol):
         ...
 
 
+def proven_dead(process: Mapping[str, Any]) -> bool:
+    """Say whether the process of which a driver has left the identity is seen, from here, to be dead."""
+    try:
+        identity = ProcessIdentity.from_data(process)
+    except ValueError:
+        return False
+    return liveness(identity, this_process()) == "dead"
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """The engine, the stores and the rest of the world as a driver sees it.
@@ -63,4 +75,10 @@ class World:
     clock: Callable[[], float] = boot_seconds
     random: Callable[[], float] = random_module.random
     claims: Claims | None = None
-    """Registers by which one job of a POST starts user code; None where the store has none."""
+    """Registers by which one job of a POST starts user code; None where the store has none.
+
+    Given only where the documents that ``render`` makes claim their POST before they do anything else: a
+    sealed register stops no job that never looks at it.
+    """
+    proven_dead: Callable[[Mapping[str, Any]], bool] = proven_dead
+    """Says of the identity of a driver's process whether it is proven dead; False where that is not known."""

@@ -83,7 +83,8 @@ class Log:
         if self.writes in self.die_at:
             raise Killed
 
-    def intent(self, n: int) -> None:
+    def intent(self, record: tx.RecordIntent) -> None:
+        n = record.n
         assert n == self.intents + 1, "intents are counted without gaps"
         assert not self.open or self.may_repeat, "intent n+1 only after n is decided"
         self._write()
@@ -101,6 +102,15 @@ class Log:
 
     may_repeat: bool = False
     doubt: bool = False
+
+    def settled(self, record: tx.RecordSettled) -> None:
+        raise AssertionError("an engine that shows no requests proves no absence")
+
+    def reap(self, effect: tx.Reap) -> None:
+        raise AssertionError("nothing of this engine is lifeless")
+
+    def reaped(self, record: tx.RecordReaped) -> None:
+        raise AssertionError("nothing was to end")
 
 
 FATES = st.sampled_from(
@@ -137,7 +147,7 @@ def drivers(engine: FakeEngine, log: Log, stop_at: int) -> tx.Finish | None:
         )
         surroundings = Surroundings(engine, log, lambda: engine.clock, wait, lambda: 0.5, stop)
         try:
-            return execute(started, Parcel(lambda: [{"name": "t"}], {}), surroundings)
+            return execute(started, Parcel(lambda n: [{"name": "t"}], {}), surroundings)
         except Killed:
             engine.clock += 1.0
     return None
