@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from npac.build.verify import Problem
+    from npac.ledger.fold import LedgerFault, LedgerReport
     from npac.ledger.ports import Event
 
 PathLike = str | os.PathLike[str]
@@ -26,10 +27,10 @@ def runs(*, ledger: str | None = None) -> list[str]:
 
 
 def runs_place(*, ledger: str | None = None) -> str:
-    """Give the folder that run ledgers are kept in."""
+    """Give the folder or URL that run ledgers are kept in."""
     from npac.running import ledger_root
 
-    return str(ledger_root(ledger).path)
+    return ledger_root(ledger).place
 
 
 def strays(*, ledger: str | None = None) -> list[tuple[str, str]]:
@@ -62,6 +63,55 @@ def fsck(run_id: str, *, ledger: str | None = None) -> list[str]:
 
     with plain_errors():
         return replay(open_ledger(run_id, ledger))
+
+
+def examine(run_id: str, *, ledger: str | None = None) -> LedgerReport:
+    """Replay a run's whole log and give how much of it is proven, and each fault with its remedy."""
+    from npac.ledger import fold
+    from npac.ledger.ports import LedgerError
+    from npac.running import open_ledger, plain_errors
+    from npac.runtime.api import run_view
+
+    with plain_errors():
+        book = open_ledger(run_id, ledger)
+        report = fold.examine(book)
+        if not report.faults:
+            # Events may be what was written and still not be what this version can go on with.
+            try:
+                run_view(book)
+            except (LedgerError, KeyError, TypeError, ValueError) as error:
+                message = f"the events are whole, and they do not make a run: {error or type(error).__name__}"
+                fault = fold.LedgerFault(message, "Use the version of npac that the run was started with.")
+                return fold.LedgerReport(run_id, report.events, report.blobs, (fault,))
+        return report
+
+
+def examine_all(*, ledger: str | None = None) -> tuple[list[LedgerReport], list[tuple[str, LedgerFault]]]:
+    """Replay the logs of all runs of a root, in the order of their ids.
+
+    Gives a report for each, and, for each run of which nothing could be found out, its id and why.  What
+    is named like a run and cannot be opened as one is damaged.
+    """
+    from npac.errors import NpacError
+    from npac.ledger.fold import LedgerFault, LedgerReport
+    from npac.ledger.ports import LedgerCorrupt
+
+    remedy = "Restore the run's folder from a copy, or move it out of the ledger root."
+    reports = [
+        LedgerReport(name, 0, 0, (LedgerFault(f"{name} cannot be opened: {why}", remedy),))
+        for name, why in strays(ledger=ledger)
+    ]
+    unknown = []
+    for name in runs(ledger=ledger):
+        try:
+            reports.append(examine(name, ledger=ledger))
+        except NpacError as error:
+            fault = LedgerFault(str(error), error.remedy)
+            if isinstance(error.__cause__, LedgerCorrupt):
+                reports.append(LedgerReport(name, 0, 0, (fault,)))
+            else:
+                unknown.append((name, fault))
+    return sorted(reports, key=lambda report: report.run_id), unknown
 
 
 def holder(run_id: str, *, ledger: str | None = None) -> Mapping[str, Any] | None:

@@ -29,8 +29,9 @@ from npac.ir.program import Gate, Program, Wave
 from npac.ir.values import link as fill
 from npac.ir.verifier import valid_name
 from npac.launch.ports import Engine, EngineError
-from npac.ledger.ports import LedgerError, RunLedger, StoreError
-from npac.ledger.root import LedgerRoot, default_root
+from npac.ledger.ports import LedgerError, NoSuchRun, Root, RunLedger, StoreError
+from npac.ledger.root import default_root
+from npac.ledger.roots import root_for
 from npac.ledger.stores import demand_usable, store_for
 from npac.reading import MAX_SPEC_BYTES, read_regular
 from npac.runtime import api as runtime
@@ -69,10 +70,13 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] if text and not text.startswith("npac") else text
 
 
-def ledger_root(url: str | None) -> LedgerRoot:
-    """Give the root of run ledgers: the one named, else ``runs`` in npac's state folder."""
+def ledger_root(url: str | None, *, single_writer: bool = False) -> Root:
+    """Give the root of run ledgers: the one named, else ``runs`` in npac's state folder.
+
+    ``single_writer`` allows new runs on a store that cannot keep two drivers apart.
+    """
     with plain_errors():
-        return LedgerRoot(url) if url else LedgerRoot(str(default_root() / "runs"))
+        return root_for(url or str(default_root() / "runs"), single_writer=single_writer)
 
 
 def open_ledger(run_id: str, url: str | None) -> RunLedger:
@@ -81,9 +85,7 @@ def open_ledger(run_id: str, url: str | None) -> RunLedger:
     with plain_errors():
         try:
             return root.open(run_id)
-        except LedgerError as error:
-            if not valid_name(run_id) or os.path.lexists(root.path / run_id):
-                raise
+        except NoSuchRun as error:
             raise NpacError(
                 f"{error}, so nothing of it was begun",
                 remedy="If its npac run was ended in its first moments, give that same command again; "
@@ -97,16 +99,32 @@ def local_root() -> Path:
         return default_root() / "engines" / "local"
 
 
-def make_engine(name: str, options: Mapping[str, Any]) -> Engine:
-    """Make an engine; the local one keeps its state in npac's own folder unless told otherwise."""
+def make_engine(name: str, options: Mapping[str, Any], *, start: bool = False) -> Engine:
+    """Make an engine; the local one keeps its state in npac's own folder unless told otherwise.
+
+    ``start`` says that jobs are to be launched, so that what an engine needs for it may be started.
+    """
     from npac import engines
 
     given = dict(options)
+    if name == "skypilot":
+        given.setdefault("bin", _project_skypilot())
+        given["start"] = start
     with plain_errors():
         if name == "local":
             given.setdefault("root", local_root())
             given["root"] = Path(given["root"])
         return engines.create(name, given)
+
+
+def _project_skypilot() -> Path | None:
+    """Give the SkyPilot command that the project of the working directory names."""
+    from npac.checking import demand_sound
+    from npac.project import discover
+
+    project, problems = discover(os.curdir)
+    demand_sound(problems)
+    return project.skypilot_bin
 
 
 def new_run_id(workflow: str) -> str:
@@ -126,6 +144,7 @@ def run(
     engine: str,
     engine_options: Mapping[str, Any],
     ledger: str | None,
+    single_writer: bool,
     secrets: Sequence[str],
     progress: Progress | None,
     handle_signals: bool,
@@ -161,12 +180,13 @@ def run(
     )
     with plain_errors():
         link_program(program, link)
-    place = make_engine(engine, engine_options)
+    place = make_engine(engine, engine_options, start=True)
     _demand_engine(program, place)
     _demand_stores(program, name)
     with plain_errors():
         demand_launchable(program, place, _renderer(program, link), name, values)
-    root = ledger_root(ledger)
+    root = ledger_root(ledger, single_writer=single_writer)
+    tell = progress or Silent()
     with plain_errors():
         taken_up = root.open(name) if root.holds(name) else None
         if taken_up is not None:
@@ -179,12 +199,13 @@ def run(
                 store_for,
                 _renderer(program, link),
                 secrets=values,
-                progress=progress or Silent(),
+                progress=tell,
                 interrupts=interrupts,
             )
             # Asked before the ledger is made: a run that is refused leaves its id free.
             runtime.admit(world, program, link, run_options, others)
             book = taken_up or root.create(name)
+            _caution(root, name, tell)
             return runtime.start_run(
                 book,
                 world,
@@ -211,7 +232,14 @@ def _shown(target: PathLike, secret: Iterable[str]) -> str:
     return "" if redacted(path) != path or any(value in path for value in secret) else path
 
 
-def _other_ledgers(root: LedgerRoot, run_id: str) -> list[RunLedger]:
+def _caution(root: Root, run_id: str, tell: Progress) -> None:
+    """Tell whoever drives a run what they have to see to by themselves."""
+    caution = root.caution(run_id)
+    if caution:
+        tell.note(f"warning: {caution}")
+
+
+def _other_ledgers(root: Root, run_id: str) -> list[RunLedger]:
     """Open the ledgers of all other runs.  Raises :class:`runtime.Refused` that names one that cannot be."""
     found: list[RunLedger] = []
     for other in root.runs():
@@ -238,9 +266,10 @@ def resume(
         book = open_ledger(run_id, ledger)
         stored = runtime.load(book)
         tell = progress or Silent()
+        _caution(ledger_root(ledger), run_id, tell)
         names = sorted({*secrets, *(str(name) for name in stored.view.secrets)})
         values = secret_values(names, missing_ok=True)
-        place = make_engine(str(stored.view.engine["name"]), engine_options)
+        place = make_engine(str(stored.view.engine["name"]), engine_options, start=True)
         if not stored.view.ended or runtime.may_be_retried(book):
             said = _of_the_spec(stored.view)
             if said:

@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from npac.discovery import find_specs, keep_specs
     from npac.errors import NpacError
     from npac.flow.flow import MAX_STEPS
+    from npac.ledger.fold import LedgerFault, LedgerReport
     from npac.operations import (
         answer,
         cancel,
         damage,
         decide,
         events,
+        examine,
+        examine_all,
         fsck,
         holder,
         logs,
@@ -64,6 +67,8 @@ __all__ = [
     "Drawn",
     "Driven",
     "LaunchView",
+    "LedgerFault",
+    "LedgerReport",
     "Mended",
     "NpacError",
     "Options",
@@ -89,6 +94,8 @@ __all__ = [
     "diff",
     "drawn",
     "events",
+    "examine",
+    "examine_all",
     "explain",
     "find_specs",
     "find_tests",
@@ -145,8 +152,10 @@ _HOMES = {
     "npac.discovery": "find_specs keep_specs",
     "npac.errors": "NpacError",
     "npac.flow.flow": "MAX_STEPS",
+    "npac.ledger.fold": "LedgerFault LedgerReport",
     "npac.operations": (
-        "answer cancel damage decide events fsck holder logs restore retry runs runs_place strays verify why"
+        "answer cancel damage decide events examine examine_all fsck holder logs restore retry runs "
+        "runs_place strays verify why"
     ),
     "npac.pipeline": "MAX_NODES",
     "npac.runtime.options": "Driven RunOptions RunResult result_of",

@@ -23,6 +23,7 @@ def run(
     engine: str = "local",
     engine_options: Mapping[str, Any] | None = None,
     ledger: str | None = None,
+    single_writer: bool = False,
     secrets: Sequence[str] = (),
     progress: Progress | None = None,
     handle_signals: bool = False,
@@ -30,7 +31,8 @@ def run(
     """Run a spec, a build folder or raw SkyPilot YAML to its end, and give how it ended.
 
     ``secrets`` are names of environment variables whose values the tasks get.  ``ledger`` is a
-    folder or URL for run ledgers.  Raises :class:`NpacError` (or :class:`SpecError`) when the run is
+    folder or URL (``file://``, ``s3://``) for run ledgers; ``single_writer`` allows one on a store that
+    cannot keep two drivers of a run apart.  Raises :class:`NpacError` (or :class:`SpecError`) when the run is
     refused before anything is launched.
     """
     from npac import running
@@ -45,6 +47,7 @@ def run(
         engine=engine,
         engine_options=engine_options or {},
         ledger=ledger,
+        single_writer=single_writer,
         secrets=secrets,
         progress=progress,
         handle_signals=handle_signals,

@@ -13,7 +13,7 @@ from npac.cli.project_defaults import ledger_of
 @click.command()
 @click.argument("run_id")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with all data.")
-@click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
+@click.option("--ledger", metavar="DIR", help="Folder or s3:// URL of run ledgers.")
 def command(run_id: str, as_json: bool, ledger: str | None) -> None:
     """Show a run's event log, verified."""
     for event in events(run_id, ledger=ledger or ledger_of()):

@@ -20,7 +20,7 @@ _WIDEST = 2000
 @click.argument("run_id")
 @click.argument("state", required=False)
 @click.option("--follow", is_flag=True, help="Go on until the job that is running now is over.")
-@click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
+@click.option("--ledger", metavar="DIR", help="Folder or s3:// URL of run ledgers.")
 def command(run_id: str, state: str | None, follow: bool, ledger: str | None) -> None:
     """Show the logs of a run's jobs, of one STATE (or wave number, or node) where it is given."""
     root = ledger or ledger_of()

@@ -55,13 +55,27 @@ _DRIVER_OPTIONS = (
         help="Seconds an engine may be silent.",
     ),
     click.option(
+        "--launch-quiet",
+        type=click.FloatRange(0),
+        default=60.0,
+        show_default=True,
+        help="Seconds after which a launch that nobody has seen counts as never made.",
+    ),
+    click.option(
+        "--engine-moved",
+        is_flag=True,
+        help="I have checked that no job of this run is left at the engine where it was.",
+    ),
+    click.option(
         "--allow-shared-outputs", is_flag=True, help="Run although an unfinished run writes the same outputs."
     ),
     click.option("--verbose", is_flag=True, help="Show every change of every job, too."),
 )
 _PLACE_OPTIONS = (
     click.option(
-        "--ledger", metavar="DIR", help="Folder of run ledgers; else NPAC_HOME or the state folder."
+        "--ledger",
+        metavar="DIR",
+        help="Folder or s3:// URL of run ledgers; else NPAC_HOME or the state folder.",
     ),
     click.option(
         "--secret-env",
@@ -69,6 +83,16 @@ _PLACE_OPTIONS = (
         multiple=True,
         metavar="NAME",
         help="Give tasks this environment variable.",
+    ),
+    click.option(
+        "--sky-bin",
+        metavar="FILE",
+        help="SkyPilot engine: the command sky of the SkyPilot to use; else NPA_SKYPILOT_BIN.",
+    ),
+    click.option(
+        "--state-dir",
+        metavar="DIR",
+        help="SkyPilot engine: an isolated SkyPilot with its home, user id and API server in this folder.",
     ),
     click.option(
         "--pretend", is_flag=True, help="Local engine: run commands that ask for images or GPUs without them."
@@ -101,7 +125,7 @@ def take_driver(values: dict[str, Any]) -> Any:
 
     names = (
         "retries", "max_infrastructure_recoveries", "poll_seconds", "max_wait", "on_timeout", "on_interrupt",
-        "max_status_outage", "allow_shared_outputs",
+        "max_status_outage", "launch_quiet", "engine_moved", "allow_shared_outputs",
     )  # fmt: skip
     return RunOptions(**{name: values.pop(name) for name in names})
 
@@ -123,6 +147,10 @@ def take_place(values: dict[str, Any]) -> dict[str, Any]:
     slots = values.pop("slots", None)
     if slots is not None:
         engine["slots"] = slots
+    for option, name in (("sky_bin", "bin"), ("state_dir", "state_dir")):
+        given = values.pop(option, None)
+        if given is not None:
+            engine[name] = given
     return {
         "ledger": values.pop("ledger", None) or ledger_of(),
         "secrets": values.pop("secrets", ()),
@@ -180,6 +208,11 @@ def _artifacts(view: Any) -> None:
     "--run-id", metavar="ID", help="Id of the run; made from the workflow's name and the time if left out."
 )
 @click.option("--engine", default="local", show_default=True, help="Where jobs run.")
+@click.option(
+    "--single-writer",
+    is_flag=True,
+    help="Ledger on a store without conditional writes: I start one driver at a time.",
+)
 @driver_options
 @place_options
 @click.option("--plan-only", is_flag=True, help="Plan and stop, as `npac plan` does.")
@@ -191,6 +224,7 @@ def command(
     target: str,
     run_id: str | None,
     engine: str,
+    single_writer: bool,
     plan_only: bool,
     runtime: bool,
     assume: str | None,
@@ -214,7 +248,7 @@ def command(
     if plan_only:
         from npac.cli.plan import show_plan
 
-        show_plan(target, options, "RUN-ID" if run_id is None else run_id, assume)
+        show_plan(target, options, run_id, assume)
         return
     if place["ledger"] and named is None:
         from npac.api import runs_place
@@ -229,6 +263,7 @@ def command(
             run_id=run_id,
             run_options=driver,
             engine=engine,
+            single_writer=single_writer,
             progress=lines,
             handle_signals=True,
             **place,

@@ -10,7 +10,7 @@ from npac.cli.project_defaults import ledger_of
 
 
 @click.group(name="runs", invoke_without_command=True)
-@click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
+@click.option("--ledger", metavar="DIR", help="Folder or s3:// URL of run ledgers.")
 @click.pass_context
 def command(ctx: click.Context, ledger: str | None) -> None:
     """List the runs of a ledger root with their states, or verify one."""
@@ -56,15 +56,26 @@ def _unbegun(holder: Any) -> str:
 
 
 @command.command()
-@click.argument("run_id")
+@click.argument("run_id", metavar="[RUN]", required=False)
+@click.option("--ledger", metavar="DIR", help="Folder or s3:// URL of run ledgers.")
+@click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_obj
-def fsck(ledger: str | None, run_id: str) -> None:
-    """Replay a run's whole log: numbers, hash chain, and every stored object."""
-    from npac.api import fsck as replay
+def fsck(root: str | None, run_id: str | None, ledger: str | None, shape: str) -> None:
+    """Replay the whole log of a RUN, or of all: numbers, hash chain, and every stored object.
 
-    problems = replay(run_id, ledger=ledger)
-    for problem in problems:
-        click.echo(problem)
-    if problems:
-        raise SystemExit(1)
-    click.echo(f"{run_id}: the log is whole")
+    Exit codes: 0 whole, 1 damaged, 2 it could not be found out.
+    """
+    from npac.api import LedgerFault, examine, examine_all
+    from npac.cli.fsck import exit_code, show_json, show_text
+
+    place = ledger or root
+    unknown: list[tuple[str, LedgerFault]] = []
+    if run_id is None:
+        reports, unknown = examine_all(ledger=place)
+    else:
+        reports = [examine(run_id, ledger=place)]
+    if shape == "json":
+        show_json(reports, unknown)
+    else:
+        show_text(reports, unknown, place)
+    raise SystemExit(exit_code(reports, unknown))

@@ -18,7 +18,7 @@ from npac.cli.project_defaults import ledger_of
 @click.argument("run_id")
 @click.option("--json", "as_json", is_flag=True, help="Print all that the log says, as JSON.")
 @click.option("--watch", is_flag=True, help="Show it again at every change until the run has ended.")
-@click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
+@click.option("--ledger", metavar="DIR", help="Folder or s3:// URL of run ledgers.")
 def command(run_id: str, as_json: bool, watch: bool, ledger: str | None) -> None:
     """Show where a run is, from its log alone; whether a driver is alive is shown as far as it is known."""
     root = ledger or ledger_of()

@@ -12,7 +12,7 @@ from npac.cli.project_defaults import ledger_of
 @click.command()
 @click.argument("run_id")
 @click.argument("wave", required=False)
-@click.option("--ledger", metavar="DIR", help="Folder of run ledgers.")
+@click.option("--ledger", metavar="DIR", help="Folder or s3:// URL of run ledgers.")
 def command(run_id: str, wave: str | None, ledger: str | None) -> None:
     """Explain in one paragraph why a run (or one WAVE of it) is where it is, and what to do next."""
     root = ledger or ledger_of()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CLASSES = {
     "local": ("npac.engines.local.engine", "LocalEngine"),
+    "skypilot": ("npac.engines.skypilot.engine", "SkyPilotEngine"),
 }
 
 names: tuple[str, ...] = tuple(_CLASSES)

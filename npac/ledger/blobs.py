@@ -20,6 +20,15 @@ def is_digest(text: object) -> bool:
     return isinstance(text, str) and _DIGEST.fullmatch(text) is not None
 
 
+def demand_digest(digest: str) -> None:
+    """Refuse with :class:`LedgerError` what cannot be the name of a blob."""
+    if not is_digest(digest):
+        raise LedgerError(
+            f"{digest!r} is not the sha256 of a blob",
+            remedy="Give 64 lower-case hexadecimal digits, as an event of the run names them.",
+        )
+
+
 class BlobFolder:
     """The blobs below ``folder``, which is made with the first of them."""
 
@@ -42,11 +51,7 @@ class BlobFolder:
 
     def get(self, digest: str) -> bytes:
         """Read bytes back and verify them; raises :class:`LedgerError` when they cannot be had."""
-        if not is_digest(digest):
-            raise LedgerError(
-                f"{digest!r} is not the sha256 of a blob",
-                remedy="Give 64 lower-case hexadecimal digits, as an event of the run names them.",
-            )
+        demand_digest(digest)
         path = self._path(digest)
         try:
             data = _read(path)

@@ -50,7 +50,7 @@ def decode(body: bytes, digest: str, number: int) -> Event:
         raise corrupt(number, "its bytes do not hash to its digest")
     try:
         fields = parse(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise corrupt(number, "it is not JSON") from None
     if not isinstance(fields, dict) or tuple(sorted(fields)) != _FIELDS or not _typed(fields):
         raise corrupt(number, "it does not have the fields of an event")
@@ -73,6 +73,10 @@ class Chain:
         self.number = number
         self.digest = digest
         self.fence = fence
+
+    def copy(self) -> Chain:
+        """Give a chain that stands where this one stands now."""
+        return Chain(self.number, self.digest, self.fence)
 
     def link(self, event: Event) -> None:
         """Step over ``event``; raises :class:`LedgerCorrupt` when it does not follow the last."""
@@ -110,6 +114,7 @@ def corrupt(number: int, why: str) -> LedgerCorrupt:
     return LedgerCorrupt(
         f"event {number} of the log is damaged: {why}",
         remedy="Restore the run's folder from a copy; nothing after the event before can be trusted.",
+        event=number,
     )
 
 

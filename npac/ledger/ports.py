@@ -22,7 +22,18 @@ class LedgerError(Exception):
 
 
 class LedgerCorrupt(LedgerError):
-    """The event log does not hash together; the message names the first bad event."""
+    """The event log does not hash together; the message names the first bad event.
+
+    ``event`` is the number of that event; None where it is something else that is damaged.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", event: int | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.event = event
+
+
+class NoSuchRun(LedgerError):
+    """It is proven that the root has no run of that id."""
 
 
 class LeaseLost(LedgerError):
@@ -206,4 +217,44 @@ class RunLedger(Protocol):
         ``{"fence": …, "driver": {…}, "released": bool, "liveness": "alive"|"dead"|"unknown"}``,
         or None when no driver ever took the run.
         """
+        ...
+
+
+class Root(Protocol):
+    """The place where the ledgers of all runs are.
+
+    ``place`` names it for people.  Every method raises :class:`LedgerError` when the place does not
+    answer, which says nothing about its runs, and for an id that no run may have.
+    """
+
+    @property
+    def place(self) -> str:
+        """Give the folder or URL, as a person would write it."""
+        ...
+
+    def create(self, run_id: str) -> RunLedger:
+        """Make the empty ledger of a new run and open it; refused when the run exists."""
+        ...
+
+    def holds(self, run_id: str) -> bool:
+        """Say whether a run has this id, even one of which nothing is on record.
+
+        Raises :class:`LedgerError` when something that is no ledger stands in its place.
+        """
+        ...
+
+    def open(self, run_id: str) -> RunLedger:
+        """Open the ledger of a run; raises :class:`NoSuchRun` when it is proven that there is none."""
+        ...
+
+    def runs(self) -> list[str]:
+        """Give the ids of all runs, sorted."""
+        ...
+
+    def strays(self) -> list[tuple[str, str]]:
+        """Give what is named like a run and cannot be opened, each with a sentence that says why."""
+        ...
+
+    def caution(self, run_id: str) -> str:
+        """Give what whoever drives the run has to see to by themselves; empty where nothing is."""
         ...

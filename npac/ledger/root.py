@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -13,12 +12,11 @@ from npac.ledger.blobs import sync_folder
 from npac.ledger.database import make_database
 from npac.ledger.events import ZEROS
 from npac.ledger.faults import from_os
-from npac.ledger.ports import LedgerCorrupt, LedgerError, StoreError
+from npac.ledger.ports import LedgerCorrupt, LedgerError, NoSuchRun, StoreError
+from npac.ledger.run_ids import demand_run_id, is_run_id
 from npac.ledger.sqlite import BLOBS, DATABASE, SqliteLedger
 from npac.ledger.stores.file import path_of
 from npac.ledger.surroundings import Surroundings
-
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
 
 def default_root() -> Path:
@@ -43,15 +41,24 @@ def default_root() -> Path:
 
 
 class LedgerRoot:
-    """All runs below one root: a path, a ``file://`` URL, or the default where ``url`` is empty.
+    """All runs below one folder: a path, a ``file://`` URL, or the default where ``url`` is empty.
 
-    Nothing is made on disk before the first :meth:`create`.
+    A :class:`~npac.ledger.ports.Root`.  Nothing is made on disk before the first :meth:`create`.
     """
 
     def __init__(self, url: str | None = None, *, surroundings: Surroundings | None = None) -> None:
         """Raises :class:`LedgerError` when the URL cannot be a ledger root."""
         self.path = _root_path(url) if url else default_root()
         self._surroundings = surroundings
+
+    @property
+    def place(self) -> str:
+        """Give the folder's path."""
+        return str(self.path)
+
+    def caution(self, run_id: str) -> str:
+        """Give nothing: a folder keeps two drivers apart by itself."""
+        return ""
 
     def create(self, run_id: str) -> SqliteLedger:
         """Make the empty ledger of a new run and open it.
@@ -102,7 +109,7 @@ class LedgerRoot:
         )
 
     def open(self, run_id: str) -> SqliteLedger:
-        """Open the ledger of a run; raises :class:`LedgerError` when there is none."""
+        """Open the ledger of a run; raises :class:`NoSuchRun` when there is none."""
         folder = self._folder(run_id)
         try:
             if not stat.S_ISDIR(os.lstat(folder).st_mode):
@@ -117,7 +124,9 @@ class LedgerRoot:
                 )
             os.lstat(folder / DATABASE)
         except FileNotFoundError:
-            raise LedgerError(
+            # A folder without a ledger stands in the way of a new run of that id.
+            absent = LedgerError if os.path.lexists(folder) else NoSuchRun
+            raise absent(
                 f"there is no run {run_id} in {self.path}",
                 remedy="`npac runs` lists the runs there; check the run id and the ledger root.",
             ) from None
@@ -134,7 +143,7 @@ class LedgerRoot:
         try:
             with os.scandir(self.path) as entries:
                 for entry in entries:
-                    named = _RUN_ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+                    named = is_run_id(entry.name) and entry.is_dir(follow_symlinks=False)
                     if named and _holds_ledger(entry.path):
                         found.append(entry.name)
         except FileNotFoundError:
@@ -153,7 +162,7 @@ class LedgerRoot:
         try:
             with os.scandir(self.path) as entries:
                 for entry in entries:
-                    if not _RUN_ID.fullmatch(entry.name):
+                    if not is_run_id(entry.name):
                         continue
                     if entry.is_symlink():
                         target = os.path.realpath(entry.path)
@@ -171,28 +180,18 @@ class LedgerRoot:
         return sorted(found)
 
     def _folder(self, run_id: str) -> Path:
-        if not _RUN_ID.fullmatch(run_id):
-            raise LedgerError(
-                f"{run_id!r} cannot be a run id",
-                remedy="Use 1 to 96 letters, digits, '.', '_' and '-', the first a letter or digit.",
-            )
+        demand_run_id(run_id)
         return self.path / run_id
 
 
 def _root_path(url: str) -> Path:
-    scheme, separator, _ = url.partition("://")
-    if not separator:
+    if "://" not in url:
         try:
             return Path(url).expanduser().absolute()
         except RuntimeError as error:
             raise LedgerError(
                 f"no ledger root: {error}", remedy="Write the path out, without '~'."
             ) from error
-    if scheme == "s3":
-        raise LedgerError(
-            "ledger roots on s3:// are not supported yet; use file:// or a path",
-            remedy="Name a folder on a local disk as the ledger root.",
-        )
     try:
         return Path(path_of(url))
     except StoreError as error:

@@ -64,7 +64,7 @@ class SqliteLedger:
         """
         clock = self._around.clock
         while True:
-            reason, seen = await_lease(self._look, clock, self._around.sleep)
+            reason, seen = await_lease(self._look, clock, self._around.sleep, self._around.patience)
             sent = clock()
             with self._database.write() as connection:
                 latest = self._sight(connection)
@@ -82,7 +82,7 @@ class SqliteLedger:
                 connection.execute(
                     "INSERT INTO leases VALUES (?, ?, 0, ?, 0)", (fence, event.number, _ns(sent))
                 )
-            self.lease = Lease(fence, sent)
+            self.lease = Lease(fence, sent, self._around.patience)
             return fence
 
     def heartbeat(self, fence: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from npac.ledger.lease import PATIENCE, Patience
 from npac.ledger.process import ProcessIdentity, this_process
 
 # Elsewhere than on Linux the monotonic clock is the one that also counts time asleep.
@@ -31,10 +32,11 @@ def random_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Clocks, sleep, randomness and the identity of this process."""
+    """Clocks, sleep, randomness, the identity of this process, and the times of a lease."""
 
     clock: Callable[[], float] = boot_seconds
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], str] = utc_now
     new_id: Callable[[], str] = random_id
     process: Callable[[], ProcessIdentity] = this_process
+    patience: Patience = PATIENCE

@@ -25,7 +25,7 @@ FAST = ("--poll-seconds", "0.05")
 def blob(run_id: str, name: str) -> Path:
     view = api.status(run_id)
     digest = view.outputs if name == "outputs" else view.blobs[name]
-    return ledger_root(None).path / run_id / "blobs" / digest[:2] / digest
+    return Path(ledger_root(None).place) / run_id / "blobs" / digest[:2] / digest
 
 
 @pytest.mark.parametrize("name", ["program", "link", "outputs"])
@@ -68,7 +68,7 @@ def test_a_run_that_has_lost_an_object_says_so(home: Path, capsys, name: str, ch
 def test_a_ledger_without_a_table_is_damaged_for_every_command(home: Path, capsys, table: str) -> None:
     spec = write(home, f"  first: {sh('true', 'terminal: true')}\n")
     assert invoke(capsys, "run", spec, "--run-id", "r", *FAST).code == 0
-    connection = sqlite3.connect(ledger_root(None).path / "r" / "ledger.sqlite")
+    connection = sqlite3.connect(Path(ledger_root(None).place) / "r" / "ledger.sqlite")
     connection.execute(f"DROP TABLE {table}")
     connection.close()
     for words in (
@@ -92,7 +92,7 @@ def test_a_ledger_without_a_table_is_damaged_for_every_command(home: Path, capsy
 def test_what_cannot_be_opened_as_a_run_is_listed(home: Path, capsys) -> None:
     spec = write(home, f"  first: {sh('true', 'terminal: true')}\n")
     assert invoke(capsys, "run", spec, "--run-id", "real", *FAST).code == 0
-    root = ledger_root(None).path
+    root = Path(ledger_root(None).place)
     (root / "moved").symlink_to(root / "real")
     (root / "gone").symlink_to(home / "unmounted")
     lines = invoke(capsys, "runs").out.splitlines()

@@ -69,7 +69,7 @@ def test_a_root_is_a_path_or_a_file_url(monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("s3://bucket/runs", "not supported yet; use file:// or a path"),
+        ("s3://bucket/runs", "is not a file URI"),
         ("file://host/runs", "names the host"),
         ("gs://bucket/runs", "is not a file URI"),
         ("~nobody-of-that-name/x", "no ledger root"),

@@ -126,6 +126,23 @@ def test_a_refusal_is_an_error_with_reason_and_remedy(
     assert "s3://bucket-1/k" in str(caught.value) and remedy in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "reason", "remedy"),
+    [
+        (400, "ExpiredToken", "credentials have expired", "AWS_ACCESS_KEY_ID"),
+        (403, "InvalidToken", "credentials are not valid", "AWS_ACCESS_KEY_ID"),
+        (403, "RequestTimeTooSkewed", "clock is not that of the store", "Set the clock"),
+    ],
+)
+def test_a_refusal_with_a_code_is_said_by_the_code(
+    endpoint: Endpoint, status: int, code: str, reason: str, remedy: str
+) -> None:
+    endpoint.answers("GET", fault(status, code))
+    with pytest.raises(StoreError, match=reason) as caught:
+        store_for("s3://bucket-1/k").read("s3://bucket-1/k")
+    assert remedy in caught.value.remedy
+
+
 def test_own_endpoints_are_asked_by_path(endpoint: Endpoint) -> None:
     endpoint.answers("HEAD", Reply(200, b"abc", GOOD))
     seen = store_for("s3://bucket-1/a/k").observe("s3://bucket-1/a/k", "file")

@@ -25,6 +25,9 @@ READ_SECONDS = 30
 ATTEMPTS = 4
 """How often one request is sent before the store counts as not answering."""
 
+CONNECTIONS = 32
+"""How many connections are kept for threads that ask at one time."""
+
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 
 
@@ -68,7 +71,7 @@ class S3Store:
         _demand_key(key, uri)
         try:
             head = self._client().head_object(Bucket=bucket, Key=key)
-        except _faults() as error:
+        except faults() as error:
             if status_of(error) == 404:
                 self._demand_bucket(bucket, uri)
                 return None
@@ -100,7 +103,7 @@ class S3Store:
             answer = self._get(bucket, key, uri, expected)
             try:
                 return _body(answer, uri, expected, limit)
-            except _faults() as error:
+            except faults() as error:
                 # The client repeats requests that got no answer; a body that broke off it does not.
                 if not left:
                     raise failed(error, f"read {uri} to its end", bucket) from error
@@ -110,7 +113,7 @@ class S3Store:
         condition = {"IfMatch": expected.identity["etag"]} if expected is not None else {}
         try:
             answer: Mapping[str, Any] = self._client().get_object(Bucket=bucket, Key=key, **condition)
-        except _faults() as error:
+        except faults() as error:
             status = status_of(error)
             if status == 404:
                 self._demand_bucket(bucket, uri)
@@ -136,7 +139,7 @@ class S3Store:
         while True:
             try:
                 answer = self._client().list_objects_v2(Bucket=bucket, Prefix=prefix, **page)
-            except _faults() as error:
+            except faults() as error:
                 raise failed(error, f"list {uri}", bucket) from error
             for item in answer.get("Contents", ()):
                 key = item["Key"].encode("utf-8", "surrogatepass")
@@ -159,7 +162,7 @@ class S3Store:
             return
         try:
             self._client().head_bucket(Bucket=bucket)
-        except _faults() as error:
+        except faults() as error:
             # Whoever may not look at the bucket still got a good answer about the object.
             if status_of(error) == 403:
                 return
@@ -169,7 +172,7 @@ class S3Store:
     def _client(self) -> Any:
         with self._lock:
             if self._made is None:
-                self._made = _make_client()
+                self._made = make_client()
             return self._made
 
 
@@ -183,7 +186,12 @@ def _no_boto3() -> StoreError:
     return StoreError("s3:// needs boto3, which is not installed", remedy="pip install boto3", permanent=True)
 
 
-def _make_client() -> Any:
+def make_client(*, attempts: int = ATTEMPTS, read_seconds: float = READ_SECONDS) -> Any:
+    """Make a boto3 S3 client from the environment.
+
+    ``attempts`` is how often one request is sent at most; with 1 the client never repeats any.
+    Raises :class:`StoreError`.
+    """
     try:
         import boto3  # type: ignore[import-untyped, unused-ignore]
         from botocore.config import Config  # type: ignore[import-untyped, unused-ignore]
@@ -191,8 +199,9 @@ def _make_client() -> Any:
         raise _no_boto3() from error
     config = Config(
         connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+        read_timeout=read_seconds,
+        max_pool_connections=CONNECTIONS,
+        retries={"mode": "standard", "total_max_attempts": attempts},
         # Stores other than AWS's need not know the newer checksums.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
@@ -210,7 +219,7 @@ def _make_client() -> Any:
     return client
 
 
-def _faults() -> tuple[type[Exception], ...]:
+def faults() -> tuple[type[Exception], ...]:
     """Give the exceptions by which boto3 says that a request did not work."""
     try:
         from botocore.exceptions import (  # type: ignore[import-untyped, unused-ignore]

@@ -23,6 +23,17 @@ _BY_STATUS: dict[int, tuple[str, str]] = {
     429: ("the store asks for fewer requests", _AGAIN),
 }
 
+_BY_CODE: dict[str, tuple[str, str]] = {
+    "ExpiredToken": ("the credentials have expired", _CREDENTIALS),
+    "InvalidToken": ("the credentials are not valid (any more)", _CREDENTIALS),
+    "RequestTimeTooSkewed": (
+        "this machine's clock is not that of the store",
+        "Set the clock; requests are signed with the time.",
+    ),
+    "InvalidBucketName": ("no bucket can have that name", "Correct the bucket's name in the URI."),
+}
+"""What a store says by a code is said more exactly than by its status."""
+
 _BY_NAME: dict[str, tuple[str, str]] = {
     "NoCredentialsError": ("there are no AWS credentials", _CREDENTIALS),
     "PartialCredentialsError": ("the AWS credentials are incomplete", _CREDENTIALS),
@@ -47,7 +58,9 @@ def status_of(error: Exception) -> int:
 def failed(error: Exception, doing: str, bucket: str) -> StoreError:
     """Say why something could not be done; ``doing`` completes "could not …" and names the URI."""
     status = status_of(error)
-    reason, remedy = _BY_STATUS.get(status) or _BY_NAME.get(type(error).__name__) or ("", "")
+    name = type(error).__name__
+    known = _BY_CODE.get(code_of(error)) or _BY_STATUS.get(status) or _BY_NAME.get(name)
+    reason, remedy = known or ("", "")
     if not reason:
         if status >= 500:
             reason, remedy = f"the store failed with status {status}", _AGAIN
@@ -55,14 +68,13 @@ def failed(error: Exception, doing: str, bucket: str) -> StoreError:
             reason, remedy = f"the store answered with status {status}", _ENDPOINT
         else:
             reason, remedy = "the store did not answer", _ENDPOINT
-    if _code_of(error) == "InvalidBucketName":
-        reason, remedy = "no bucket can have that name", "Correct the bucket's name in the URI."
     where = f" (bucket {bucket})" if bucket else ""
-    permanent = _code_of(error) == "InvalidBucketName" or type(error).__name__ in _PERMANENT
+    permanent = code_of(error) == "InvalidBucketName" or name in _PERMANENT
     return StoreError(f"could not {doing}{where}: {reason}: {error}", remedy=remedy, permanent=permanent)
 
 
-def _code_of(error: Exception) -> str:
+def code_of(error: Exception) -> str:
+    """Give the store's own word for the fault that an error reports; empty where it gave none."""
     response = getattr(error, "response", None)
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, Mapping) else ""
 
