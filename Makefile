@@ -21,7 +21,8 @@ demo: $(VENV)/.installed ## install npac into .venv and run the quickstart workf
 test: lint ## check types, style and import rules, and run all tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-soak: $(VENV)/.developing ## run the property tests with many more examples, for an hour or so
+# The simulator plays 100,000 schedules at random then, and whole products of faults for one wave.
+soak: $(VENV)/.developing ## run the property tests and the simulator with many more examples, for an hour or two
 	@NPAC_SOAK=1 NPAC_WALK_EXAMPLES=20000 $(BIN)/python -m pytest -n auto -k 'not workflows'
 
 lint: $(VENV)/.developing ## check types, style, import rules and generated files
