@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -193,8 +194,12 @@ def same(one: Observation | None, other: Observation | None) -> bool:
     """Say whether two observations are of the same thing; absent equals absent."""
     if one is None or other is None:
         return one is other
-    # One of the two may have been through JSON, where tuples become lists.
-    return ev.encode({"identity": one.identity}) == ev.encode({"identity": other.identity})
+    # One of the two may have been through JSON, where tuples become lists and 1.0 may become 1.
+    return bool(_plain(one) == _plain(other))
+
+
+def _plain(observed: Observation) -> Any:
+    return json.loads(ev.encode({"identity": observed.identity}))
 
 
 def say_missing(missing: Iterable[Mapping[str, str]]) -> str:

@@ -531,6 +531,8 @@ class Calls:
         except Trouble as error:
             error.phase = "rejected" if error.phase == "rejected" else "never-sent"
             raise
+        except Exception as error:
+            raise Trouble(f"SkyPilot's client library failed: {words(error)}", "never-sent") from None
         if os.getppid() != self._parent or boot_time() > not_after:
             # Whoever asked may have been given up, and what it was about to send decided about.
             raise Trouble("the launch was held up for too long before it was sent", "never-sent")

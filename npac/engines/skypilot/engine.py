@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from npac.engines.skypilot.environment import (
 )
 from npac.engines.skypilot.finding import Found, find
 from npac.engines.skypilot.parcels import command, parcel
-from npac.engines.skypilot.rows import jobs_of
+from npac.engines.skypilot.rows import COLOUR, jobs_of
 from npac.launch.ports import (
     ActiveRequest,
     Capabilities,
@@ -40,7 +39,6 @@ _LAUNCH = 120.0
 _SURVEY = 240.0
 _SHORT = 90.0
 _QUIET_LOG = 3700.0
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class SkyPilotEngine:
@@ -293,7 +291,7 @@ class SkyPilotEngine:
         try:
             args = {"job_id": job_id, "task": task, "follow": follow}
             for piece in channel.stream("logs", args, _QUIET_LOG):
-                yield hidden(_COLOUR.sub("", piece), self._secrets)
+                yield hidden(COLOUR.sub("", piece), self._secrets)
         finally:
             channel.close()
 

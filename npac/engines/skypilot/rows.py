@@ -10,6 +10,9 @@ from typing import Any
 from npac.launch import ports
 from npac.launch.ports import JobRow, TaskRow
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+"""What SkyPilot makes its words bold and red with."""
+
 _STATES = {
     "SUBMITTED": ports.STARTING,  # of old versions
     "WINDING_DOWN": ports.RUNNING,
@@ -87,7 +90,7 @@ def _alive(row: Mapping[str, Any]) -> bool:
 def _reason(rows: Sequence[Mapping[str, Any]], tasks: Sequence[TaskRow]) -> str:
     said = {}
     for row, task in zip(rows, tasks, strict=True):
-        text = " ".join(str(row["failure_reason"] or row["details"] or "").split())
+        text = " ".join(COLOUR.sub("", str(row["failure_reason"] or row["details"] or "")).split())
         if text and task.status != ports.SUCCEEDED:
             said[task.name] = text
     if len(tasks) == 1:

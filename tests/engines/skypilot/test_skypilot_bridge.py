@@ -75,11 +75,12 @@ def test_a_bridge_that_dies_in_a_launch(bench: Bench, path: str, phase: str) -> 
 
 def test_a_bridge_that_died_between_calls_is_started_anew(bench: Bench) -> None:
     engine = bench.engine()
-    first = pid_of(engine)
-    os.kill(first, signal.SIGKILL)
-    until(lambda: gone(first), "the end of the bridge")
+    first = engine._channel._process
+    assert first is not None
+    os.kill(first.pid, signal.SIGKILL)
+    until(lambda: first.poll() is not None, "the end of the bridge")
     assert launch(engine) in bench.api.results
-    assert pid_of(engine) != first
+    assert pid_of(engine) != first.pid
 
 
 def test_a_bridge_that_does_not_answer_is_ended(bench: Bench) -> None:

@@ -222,7 +222,8 @@ def test_the_command_names_launch_and_post() -> None:
         return {"envs": {"NPA_LAUNCH_POST": post}}
 
     assert command([{"name": "g"}, task("3"), task("3")], "launch-1") == "npac launch launch-1 post 3"
-    for tasks in ([task("3"), task("4")], [task("x")], [{"envs": {}}], [{}]):
+    unclear: list[list[dict[str, Any]]] = [[task("3"), task("4")], [task("x")], [{"envs": {}}], [{}]]
+    for tasks in unclear:
         assert command(tasks, "launch-1") == "npac launch launch-1 post 0"
 
 

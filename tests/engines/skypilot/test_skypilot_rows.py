@@ -116,6 +116,12 @@ def test_an_exit_code_is_told_in_words_only(status: str, reason: str | None, cod
     assert job(row(**{**FAILED, "status": status, "failure_reason": reason})).tasks[0].exit_code == code
 
 
+def test_a_reason_is_plain_text() -> None:
+    said = "Catalog does not contain any. Hint: \x1b[1msky gpus list\x1b[0m\n  to list"
+    found = job(row(status="FAILED_PRECHECKS", failure_reason=said))
+    assert found.reason == "Catalog does not contain any. Hint: sky gpus list to list"
+
+
 def test_a_group_is_one_job_with_its_tasks_in_order() -> None:
     group = {"job_id": 3, "job_name": "grp", "execution": "parallel", "launch_id": LAUNCH}
     two = row(**{**group, **FAILED, "task_id": 1, "task_name": "two", "own_name": "two"})
