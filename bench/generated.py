@@ -52,6 +52,27 @@ def loop(iterations: int, count: int) -> Iterator[str]:
         yield from _work(f"s{number}", "{{loop.again}}/")
 
 
+def commands(iterations: int, count: int) -> Iterator[str]:
+    """Give a loop over ``count`` states whose commands name the iteration: no two documents are alike."""
+    yield HEAD
+    yield "initial: again\nstates:\n  again:\n"
+    yield f"    loop: {{max: {iterations}}}\n    next: end\n    sequence:\n"
+    for number in range(count):
+        yield f"      - s{number}\n"
+    yield "  end: {terminal: true}\n"
+    for number in range(count):
+        yield from _work(f"s{number}", "{{loop.again}}/", ', --round, "{{loop.again}}"')
+
+
+def trivial(iterations: int) -> Iterator[str]:
+    """Give a loop over one command that does nothing: as many waves as iterations."""
+    yield "apiVersion: npa.workflow/v0.0.1\nkind: Workflow\nmetadata: {name: trivial}\n"
+    yield "resources:\n  default: {cloud: kubernetes, cpus: 1+, memory: 1Gi}\n"
+    yield "initial: again\nstates:\n  again:\n"
+    yield f"    loop: {{max: {iterations}}}\n    next: end\n    sequence: [nothing]\n"
+    yield "  end: {terminal: true}\n  nothing:\n    run: {argv: ['true']}\n"
+
+
 def dense(size: int, state: str, end: str = "") -> Iterator[str]:
     """Give about ``size`` bytes of states, each made from ``state``: {i} is its number, {j} the next one."""
     yield "apiVersion: npa.workflow/v0.0.1\nkind: Workflow\nmetadata: {name: dense}\nstates:\n"
@@ -71,10 +92,10 @@ def write(path: Path, lines: Iterable[str]) -> Path:
     return path
 
 
-def _work(name: str, folder: str = "") -> Iterator[str]:
+def _work(name: str, folder: str = "", words: str = "") -> Iterator[str]:
     yield (
         f"  {name}:\n"
         "    run:\n"
-        f'      argv: [python3, -m, trainer, --part, {name}, --epochs, "{{{{config.epochs}}}}"]\n'
+        f'      argv: [python3, -m, trainer, --part, {name}, --epochs, "{{{{config.epochs}}}}"{words}]\n'
         f'    outputs: [{{uri: "{{{{config.base}}}}/{folder}{name}.json", schema: example.part.v1}}]\n'
     )

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -45,6 +46,12 @@ class Contender:
     name: str
     command: Sequence[str]
     allowed: tuple[int, ...] = (0,)
+    new: Path | None = None
+    """A folder that is removed before each run."""
+
+    def on_new(self, folder: Path) -> Contender:
+        """Give the same command, for which ``folder`` is not there yet."""
+        return replace(self, new=folder)
 
 
 @dataclass(slots=True)
@@ -128,6 +135,8 @@ def once(contender: Contender) -> Measured:
 
 
 def _run(contender: Contender) -> tuple[float, float, float]:
+    if contender.new is not None:
+        shutil.rmtree(contender.new, ignore_errors=True)
     begin = time.perf_counter()
     process = subprocess.Popen(
         contender.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT, env=_ENVIRONMENT

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from npac.api.checking import (
     DEFAULTS,
@@ -25,18 +25,38 @@ if TYPE_CHECKING:
     from npac.ir.program import Program
 
 
-class Compiled(NamedTuple):
-    """A compiled spec.
+Tell = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and how much there is to do."""
 
-    ``digest`` is the program's sha256 in hex, ``catalog_digest`` that of its catalogs.
-    """
 
-    program: Program
-    digest: str
-    checked: Checked
-    overrides: Mapping[str, Any]
-    catalog_digest: str
-    options: Options
+class Compiled:
+    """A compiled spec; ``catalog_digest`` is the sha256 (hex) of its catalogs."""
+
+    __slots__ = ("_digest", "catalog_digest", "checked", "options", "overrides", "program")
+
+    def __init__(
+        self,
+        program: Program,
+        checked: Checked,
+        overrides: Mapping[str, Any],
+        catalog_digest: str,
+        options: Options,
+    ) -> None:
+        self.program = program
+        self.checked = checked
+        self.overrides = overrides
+        self.catalog_digest = catalog_digest
+        self.options = options
+        self._digest = ""
+
+    @property
+    def digest(self) -> str:
+        """The program's sha256, in hex; of a large program it takes a while when it is first asked for."""
+        if not self._digest:
+            from npac.ir.canonical import digest
+
+            self._digest = digest(self.program)
+        return self._digest
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -49,14 +69,10 @@ def compile(path: PathLike, options: Options = DEFAULTS, *, data: bytes | None =
 
     Raises :class:`SpecError` when the spec has errors and :class:`NpacError` for the outside world.
     """
-    from npac.ir.canonical import digest
-
     checked = through(path, options, data, "settle")
     program = program_of(path, checked)
     overrides = overrides_of(options).as_data()
-    return Compiled(
-        program, digest(program), checked, overrides, _catalog_digest(options, checked, path), options
-    )
+    return Compiled(program, checked, overrides, _catalog_digest(options, checked, path), options)
 
 
 def load(target: PathLike, options: Options = DEFAULTS) -> Program:
@@ -66,15 +82,19 @@ def load(target: PathLike, options: Options = DEFAULTS) -> Program:
     return running.load_target(target, options, compile_target, whole=True)[0]
 
 
-def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) -> Manifest:
+def build(
+    compiled: Compiled, output: PathLike, *, run_id: str | None = None, tell: Tell | None = None
+) -> Manifest:
     """Write a build of a compiled spec to the folder ``output`` and give its manifest.
 
-    With ``run_id`` the build holds the linked, final documents.  Raises :class:`NpacError` when it
+    The folder is new, empty, or holds a build.  With ``run_id`` the build holds the linked, final
+    documents; ``tell`` is told how far the work is.  Raises :class:`NpacError` when it
     cannot be linked or written; what was there before is then still whole.
     """
     from pathlib import Path
 
     from npac.backends.errors import BackendError
+    from npac.build.bodies import silent
     from npac.build.errors import BuildError
     from npac.build.writer import write_build
     from npac.ir.errors import LinkError
@@ -93,6 +113,7 @@ def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) ->
             link=link,
             pins=options.pins,
             accelerators=options.accelerators,
+            tell=tell or silent,
         )
     except BuildError as error:
         raise NpacError(error.message, remedy=error.remedy) from error
@@ -100,19 +121,25 @@ def build(compiled: Compiled, output: PathLike, *, run_id: str | None = None) ->
         raise _unlinkable(compiled, error) from error
 
 
-def preview(compiled: Compiled, *, run_id: str | None = None) -> Sequence[tuple[str, str]]:
+def preview(
+    compiled: Compiled, *, run_id: str | None = None, tell: Tell | None = None
+) -> Sequence[tuple[str, str]]:
     """Give a title and the YAML text of each distinct document of a compiled spec.
 
     Values that are still open are shown as ``<name>``; with ``run_id`` the documents are linked.
+    What cannot be shown is refused before the first text is given, and of many texts each is made
+    again when it is asked for; ``tell`` is told how far the work is.
     """
     from npac.backends.errors import BackendError
+    from npac.build.bodies import silent
     from npac.build.preview import preview as make
     from npac.ir.errors import LinkError
 
     options = compiled.options
     _demand_link_options(compiled)
     try:
-        return make(compiled.program, link_record(options, run_id) if run_id is not None else None, options)
+        link = link_record(options, run_id) if run_id is not None else None
+        return make(compiled.program, link, options, tell or silent)
     except (LinkError, BackendError) as error:
         raise _unlinkable(compiled, error) from error
 

@@ -14,9 +14,20 @@ from pathlib import Path
 from npac.reading import demand_regular
 
 BUDGET = 64 << 20
-"""Bytes that are kept for one build, or for the documents that are shown at once."""
+"""Bytes that are kept for one build."""
+SHOWN = 8 << 20
+"""Bytes that are kept of documents that are shown one after the other."""
+
+_WHOLE = 1 << 20
+"""Bytes of a file that is read at once to be compared."""
 
 Maker = Callable[[], Iterable[bytes]]
+Tell = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and how much there is to do."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
 
 
 class Body:
@@ -39,11 +50,14 @@ class Body:
         """Give the bytes in pieces."""
         return self._make() if self._kept is None else (self._kept,)
 
-    def held_by(self, path: Path) -> bool:
+    def held_by(self, path: str | Path) -> bool:
         """Say whether a regular file holds these very bytes.  Raises ``OSError`` when it cannot be read."""
         demand_regular(path)
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest() == self.digest
+        with open(path, "rb", buffering=0) as stream:
+            if self.size > _WHOLE:
+                return hashlib.file_digest(stream, "sha256").hexdigest() == self.digest
+            data = stream.read(self.size + 1)
+        return data == self._kept or hashlib.sha256(data).hexdigest() == self.digest
 
 
 class Bodies:

@@ -5,10 +5,11 @@ hold what is read against them, so they stand here as they are and not as text. 
 so that compiling does not import it.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Annotated, Any, ClassVar, TypeAlias
+
+from npac.build.pretty import pretty
 
 SCHEMA = "npac.manifest/v1"
 FILE = "manifest.json"
@@ -108,15 +109,6 @@ class Manifest:
 def manifest_bytes(manifest: Manifest) -> bytes:
     """Give the bytes of ``manifest.json``: sorted keys, indented by two, one line feed at the end."""
     return pretty({"schema": SCHEMA, **_data(manifest)})
-
-
-def pretty(data: Any) -> bytes:
-    """Give JSON data for people: sorted keys, indented by two, UTF-8, one line feed at the end.
-
-    Raises ``TypeError`` or ``ValueError`` for what JSON cannot hold.
-    """
-    text = json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n".encode()
 
 
 def _data(value: Any) -> Any:

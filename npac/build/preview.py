@@ -14,11 +14,14 @@ from npac.backends.skypilot.documents import (
     unlinked,
 )
 from npac.backends.skypilot.emit import to_yaml
-from npac.build.bodies import Bodies, Body, Documents
+from npac.build.bodies import SHOWN, Bodies, Body, Documents, Tell, silent
 from npac.ir.canonical import digest_data
 from npac.ir.link_record import LinkRecord
 from npac.ir.linking import link_program
 from npac.ir.program import Program, Wave, label
+
+_NAMED = 4
+"""Batches that a title names, when more share a document."""
 
 
 class LinkOptions(Protocol):
@@ -35,29 +38,56 @@ class LinkOptions(Protocol):
         ...
 
 
-def preview(program: Program, link: LinkRecord | None, options: LinkOptions) -> Sequence[tuple[str, str]]:
+def preview(
+    program: Program, link: LinkRecord | None, options: LinkOptions, tell: Tell = silent
+) -> Sequence[tuple[str, str]]:
     """Give a title (the waves' numbers and nodes) and the YAML text of each distinct document.
 
     Every text is made once, so that what cannot be linked or written is known before the first is
-    given; of many texts, most are made again when they are asked for.
+    given; of many texts, most are made again when they are asked for.  ``tell`` is told how far it is.
     """
     if link is not None:
         link_program(program, link)
-    bodies = Bodies()
+    bodies = Bodies(SHOWN)
     texts: dict[str, Body] = {}
-    titles: dict[str, list[str]] = {}
-    for wave in program.waves():
-        for index in range(len(wave.batches)):
-            batch = f" batch {index + 1}" if len(wave.batches) > 1 else ""
-            title = f"wave {wave.number}{batch} {label(wave, program)} ({wave.id})"
+    titles: dict[str, _Title] = {}
+    known: dict[tuple[str, tuple[int, ...]], str] = {}
+    waves = program.waves()
+    for at, wave in enumerate(waves):
+        tell("making documents", at, len(waves))
+        for index, batch in enumerate(wave.batches):
             if link is not None:
                 key = f"{wave.number}.{index}"
             else:
-                key = digest_data(documents_to_json(unlinked(program, wave, index)))
+                steps = (wave.group, tuple(wave.members[member].step for member in batch))
+                key = known.get(steps) or known.setdefault(
+                    steps, digest_data(documents_to_json(unlinked(program, wave, index)))
+                )
             if key not in texts:
                 texts[key] = bodies.add(partial(_text, program, wave, index, link, options))
-            titles.setdefault(key, []).append(title)
-    return Documents([(_title(names), texts[key]) for key, names in titles.items()])
+            titles.setdefault(key, _Title(program)).add(wave, index)
+    return Documents([(str(title), texts[key]) for key, title in titles.items()])
+
+
+class _Title:
+    """Names the first few batches that share a document, and counts the others."""
+
+    __slots__ = ("_count", "_named", "_program")
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._named: list[str] = []
+        self._count = 0
+
+    def add(self, wave: Wave, index: int) -> None:
+        self._count += 1
+        if len(self._named) < _NAMED:
+            batch = f" batch {index + 1}" if len(wave.batches) > 1 else ""
+            self._named.append(f"wave {wave.number}{batch} {label(wave, self._program)} ({wave.id})")
+
+    def __str__(self) -> str:
+        left = self._count - len(self._named)
+        return "; ".join(self._named) + (f" and {left} more" if left else "")
 
 
 def _text(
@@ -69,8 +99,3 @@ def _text(
         return (to_yaml(shown).encode(),)
     launch = LaunchValues(attempt=1, fence=1, launch_id="<launch.id>", number=wave.number)
     return (to_yaml(link_documents(trees, link, launch)).encode(),)
-
-
-def _title(names: list[str]) -> str:
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return "; ".join(names[:4]) + more

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
+from npac.build.pretty import pretty_text
 from npac.ir.codec import NODE, STEP, program_to_json
 from npac.ir.program import Program
 
@@ -17,18 +16,13 @@ def program_view(program: Program) -> Iterator[bytes]:
     lists = {"nodes": (NODE, program.nodes), "steps": (STEP, program.steps)}
     mark = "{\n"
     for key in sorted(outline):
-        yield f"{mark}  {_text(key, 0)}: ".encode()
+        yield f"{mark}  {pretty_text(key)}: ".encode()
         mark = ",\n"
         form, items = lists.get(key, (None, ()))
         if form is None or not items:
-            yield _text(outline[key], 2).encode()
+            yield pretty_text(outline[key], 2).encode()
             continue
         for at, item in enumerate(items):
-            yield f"{',' if at else '['}\n    {_text(form.encode(item), 4)}".encode()
+            yield f"{',' if at else '['}\n    {pretty_text(form.encode(item), 4)}".encode()
         yield b"\n  ]"
     yield b"\n}\n"
-
-
-def _text(data: Any, depth: int) -> str:
-    text = json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
-    return text.replace("\n", "\n" + " " * depth)  # no text in JSON holds a line feed as it is

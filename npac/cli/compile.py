@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 from npac.api import Compiled, NpacError, SpecError, build, compile, preview
 from npac.cli.options import link_options, spec_options, take_options
 from npac.cli.show import show_findings
+from npac.cli.working import Working
 
 
 @click.command()
@@ -47,7 +49,8 @@ def command(
     compiled: list[tuple[str, Compiled]] = []
     for spec in specs:
         try:
-            compiled.append((spec, compile(spec, options)))
+            with Working(f"checking {spec}"):
+                compiled.append((spec, compile(spec, options)))
         except SpecError as error:
             failed.append(error.checked)
     if failed:
@@ -56,20 +59,31 @@ def command(
     stale = False
     for spec, item in compiled:
         if output is None:
-            for title, text in preview(item, run_id=run_id):
-                click.echo(f"# {title}\n{text.rstrip()}")
+            _show(spec, item, run_id)
             continue
         folder = Path(output) / item.program.workflow if len(specs) > 1 else Path(output)
         if compare:
             stale = _report_drift(spec, item, folder, run_id) or stale
             continue
-        build(item, folder, run_id=run_id)
+        with Working(spec) as working:
+            manifest = build(item, folder, run_id=run_id, tell=working)
         click.echo(
             f"{folder}: {_counted(len(item.program.waves()), 'wave')}, "
-            f"{_counted(len(item.program.gates()), 'gate')}, program sha256:{item.digest[:16]}"
+            f"{_counted(len(item.program.gates()), 'gate')}, program sha256:{manifest.program[:16]}"
         )
     if failed or stale:
         raise SystemExit(1)
+
+
+def _show(spec: str, item: Compiled, run_id: str | None) -> None:
+    """Write the documents to standard output, one after the other."""
+    with Working(spec) as working:
+        documents = preview(item, run_id=run_id, tell=working)
+        if sys.stdout.isatty():
+            working.end()  # the documents show by themselves how far it is
+        for at, (title, text) in enumerate(documents):
+            working("writing documents", at, len(documents))
+            click.echo(f"# {title}\n{text.rstrip()}")
 
 
 def _counted(number: int, noun: str) -> str:
@@ -79,7 +93,8 @@ def _counted(number: int, noun: str) -> str:
 def _report_drift(spec: str, item: Compiled, folder: Path, run_id: str | None) -> bool:
     from npac.api import check_drift
 
-    text = check_drift(item, folder, run_id=run_id)
+    with Working(f"comparing {spec} with {folder}"):
+        text = check_drift(item, folder, run_id=run_id)
     if text:
         click.echo(f"{folder} is not what {spec} compiles to:\n{text}")
         click.echo(f"  help: compile {spec} again into {folder}, look at what changed, and keep it")

@@ -6,9 +6,8 @@ import sys
 import time
 from datetime import datetime
 
-import click
-
 from npac.api import DecisionView, LaunchView, WaveView
+from npac.cli.streams import tell
 
 _ANSWERS = {
     "c": "cancel", "cancel": "cancel", "d": "detach", "detach": "detach",
@@ -56,7 +55,7 @@ class Lines:
         seconds = int(time.monotonic() - self._begun)
         clock = f"{seconds // 3600:d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
         clear = "\r\x1b[K" if self._replaceable else ""
-        click.echo(f"{clear}{clock}  {text}{end}", err=True, nl=False)
+        tell(f"{clock}  {text}", nl=bool(end), before=clear)
         self._replaceable = not end
 
     def run_started(self, run_id: str, waves: int, resumed: bool) -> None:
@@ -113,23 +112,23 @@ class Lines:
         if not sys.stdin.isatty():
             return "detach"
         self._replaceable = False
-        click.echo(_QUESTION, err=True)
+        tell(_QUESTION)
         for _ in range(_ASKED):
-            click.echo("[c/d/g] ", err=True, nl=False)
+            tell("[c/d/g] ", nl=False)
             answer = sys.stdin.readline()
             if not answer:
                 break
             choice = _ANSWERS.get(answer.strip().lower())
             if choice is not None:
                 return choice
-            click.echo("that is none of c, d and g", err=True)
-        click.echo("no answer was given: detaching", err=True)
+            tell("that is none of c, d and g")
+        tell("no answer was given: detaching")
         return "detach"
 
     def close(self) -> None:
         """Take away the line that said what is running."""
         if self._replaceable:
-            click.echo("\r\x1b[K", err=True, nl=False)
+            tell("", nl=False, before="\r\x1b[K")
             self._replaceable = False
 
 

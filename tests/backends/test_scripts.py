@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npac.backends.skypilot import scripts
 from npac.backends.skypilot.documents import LaunchValues, link_documents, unlinked
 from npac.backends.skypilot.scripts import TEMPLATES, probe_test, quote_word, render
 from npac.ir.linking import LinkRecord
@@ -500,3 +501,23 @@ def test_scripts_of_every_task_parse() -> None:
                 for script in (document.get("setup"), document.get("run")):
                     if script:
                         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def test_a_setup_that_tasks_share_is_rendered_once_and_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"interpreters": ["/opt/py"], "pip_extra": "", "requirements": [], "overlay": False}
+    monkeypatch.setattr(scripts, "_scripts", {})
+    monkeypatch.setattr(scripts, "_REMEMBERED", 2)
+    plain = scripts.render("setup", values)
+    made: list[str] = []
+    real = scripts.render
+
+    def counted(template: str, given: Any) -> str:
+        made.append(template)
+        return real(template, given)
+
+    monkeypatch.setattr(scripts, "render", counted)
+    assert [scripts.render_again("setup", dict(values)) for _ in range(3)] == [plain] * 3
+    assert len(made) == 1
+    others = [scripts.render_again("setup", {**values, "pip_extra": f"e{at}"}) for at in range(5)]
+    assert len(set(others)) == 5 and len(scripts._scripts) <= 2
+    assert scripts.render_again("setup", values) == plain

@@ -1,7 +1,7 @@
 """Compiling into a folder and being killed on the way, at every place where the disk is touched.
 
-This runs in a process of its own without threads, which forks once for each kill.  The child compiles
-through the command line and sends itself SIGKILL before, in the middle of, or after its N-th
+This runs in a process of its own, which has a single thread and forks once for each kill.  The child
+compiles through the command line and sends itself SIGKILL before, in the middle of, or after its N-th
 operation on files; the parent then looks at what is on the disk.
 """
 
@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from threading import Lock
 from typing import Any, NoReturn
 
 from npac.build.errors import BuildError
@@ -64,11 +65,13 @@ class Points:
     def __init__(self, target: int) -> None:
         self.target = target
         self.seen = 0
+        self._lock = Lock()  # files are synced side by side
 
     def here(self) -> bool:
         """Pass one point; True when it is the one."""
-        self.seen += 1
-        return self.seen == self.target
+        with self._lock:
+            self.seen += 1
+            return self.seen == self.target
 
     def install(self) -> None:
         """Put a point before and after every operation on files, and inside every write."""
@@ -179,13 +182,13 @@ class Campaign:
 
     def _prepare(self, points: Points) -> None:
         if self.weaken == "no note":
-            from npac.build import store, writer
+            from npac.build import durable, folder
 
             def without(path: Path, data: bytes) -> None:
-                if path.name != writer.PENDING:
-                    store.write_atomic(path, data)
+                if path.name != folder.PENDING:
+                    durable.write_atomic(path, data)
 
-            setattr(writer, "write_atomic", without)  # noqa: B010 - the name is only borrowed there
+            setattr(folder, "write_atomic", without)  # noqa: B010 - the name is only borrowed there
         points.install()
 
     def kill_at(self, target: int) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from npac.build.bodies import Bodies, Documents
-from npac.build.manifest import pretty
+from npac.build.pretty import pretty, pretty_text
 from npac.build.preview import preview
 from npac.build.program_view import program_view
 from npac.build.verify import verify_build
@@ -75,3 +78,25 @@ def test_documents_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPa
     made = preview(everything(), None, _NoOptions())
     assert isinstance(made, Documents) and len(made) == len(kept) > 3
     assert list(made) == kept and made[0] == kept[0] and list(made[1:3]) == kept[1:3]
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(),
+        lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner),
+    ),
+    st.integers(0, 6),
+)
+def test_json_for_people_is_that_of_the_standard_library(data: Any, depth: int) -> None:
+    text = json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+    assert pretty_text(data, depth) == text.replace("\n", "\n" + " " * depth)
+
+
+@pytest.mark.parametrize("data", [float("nan"), {"a": [float("inf")]}, {"a": {1, 2}}, object(), {(1,): 2}])
+def test_what_json_cannot_hold_is_refused(data: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        pretty(data)

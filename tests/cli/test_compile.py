@@ -60,3 +60,24 @@ def test_an_unlinked_build_says_nothing_of_it(
     assert invoke(capsys, "compile", GATED, "-o", build, "--var", f"artifacts={tmp_path / 'out'}").code == 0
     done = invoke(capsys, "run", build, "--run-id", "r", *FAST)
     assert done.code == 0 and "linked" not in done.err
+
+
+def test_no_build_is_written_into_a_folder_of_other_things(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(GATED.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for output in (".", str(tmp_path)):
+        refused = invoke(capsys, "compile", spec, "-o", output)
+        assert (refused.code, refused.out) == (2, "")
+        assert f"{output} holds other things (.git, spec.yaml) and no build" in refused.err
+        assert "help: Choose a new or an empty folder with -o." in refused.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".git", "spec.yaml"]
+    # several specs get a folder each, below any folder
+    other = tmp_path / "other.yaml"
+    other.write_text(PLAIN, encoding="utf-8")
+    assert invoke(capsys, "compile", spec, other, "-o", ".").code == 0
+    assert (tmp_path / "quickstart" / "manifest.json").is_file()
+    assert (tmp_path / "plain" / "manifest.json").is_file()

@@ -224,7 +224,7 @@ def _link(
 
 
 def _script(request: ScriptRequest, late: Mapping[str, str]) -> str:
-    from npac.backends.skypilot.scripts import render
+    from npac.backends.skypilot.scripts import render, render_again
 
     # Source is the only reason for this setup, and there is none: nothing to set up.
     if (
@@ -233,9 +233,9 @@ def _script(request: ScriptRequest, late: Mapping[str, str]) -> str:
         and not any(request.args[key] for key in ("interpreters", "pip_extra", "requirements"))
     ):
         return ""
-    return render(
-        request.template, {key: _fill(tree, _RunIdOnly(late)) for key, tree in request.args.items()}
-    )
+    values = {key: _fill(tree, _RunIdOnly(late)) for key, tree in request.args.items()}
+    # a command is a task's own; what sets it up is the same for all tasks of a tool
+    return (render if request.template == "run" else render_again)(request.template, values)
 
 
 class _RunIdOnly(dict[str, str]):

@@ -65,6 +65,25 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     return _environment().get_template(f"{template}.sh.j2").render(values)
 
 
+_REMEMBERED = 256
+"""Scripts that are kept by :func:`render_again`; there are as many as a program has kinds of setup."""
+_scripts: dict[tuple[str, str], str] = {}
+
+
+def render_again(template: str, values: Mapping[str, Any]) -> str:
+    """Give the text of a script that many tasks have in common; as :func:`render`, but made once.
+
+    ``values`` must be plain data: text, truth values, lists and mappings of them.
+    """
+    key = (template, repr(values))
+    found = _scripts.get(key)
+    if found is None:
+        if len(_scripts) >= _REMEMBERED:
+            _scripts.clear()
+        found = _scripts[key] = render(template, values)
+    return found
+
+
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
