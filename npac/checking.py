@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from npac.catalog.model import Catalog
 from npac.diagnostics.codes import BY_NAME, CODES, finding
-from npac.diagnostics.collector import Collector, Policy, ordered
+from npac.diagnostics.collector import Collector, Policy, limited, ordered, shortened
 from npac.diagnostics.credentials import redacted
 from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.diagnostics.hiding import Hider
@@ -33,12 +34,17 @@ _RAW_KEYS = frozenset(
     ("run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir")
 )
 _SPEC_KEYS = frozenset(("apiVersion", "kind", "metadata", "states", "initial"))
+_TO_NPAC = r"(?i)npac(?::|[ \t]*=?[ \t]*(?:ignore|noqa|disable))"
+"""What is or may be meant as a comment that silences something."""
+
+Place = tuple[str, str, int, int, str]
+"""What tells one finding of a spec from another."""
 
 
 class Silenced(NamedTuple):
-    """An error that is not reported, or as less than an error; ``by`` is the code in the comment that says so.
+    """An error that is not reported, or as less than an error.
 
-    Without ``by`` it is the project's configuration or an option.
+    ``by`` is the code in the comment that says so; without it an option or the project's configuration does.
     """
 
     finding: Diagnostic
@@ -48,9 +54,10 @@ class Silenced(NamedTuple):
 class Checked:
     """What checking one file gave.
 
-    ``silenced`` are errors that were found and are not among the findings, or as less than errors;
-    nothing is compiled in spite of them.  ``unit`` holds the spec, its flow and, when asked for, its program; it is None for a file that
+    ``unit`` holds the spec, its flow and, when asked for, its program; it is None for a file that
     is raw SkyPilot YAML.  ``hidden`` are the places of secret values, which are never shown.
+    ``silenced`` are errors that were found and are not among the findings, or as less than errors;
+    nothing is compiled in spite of them.
     """
 
     __slots__ = ("data", "findings", "hidden", "raw", "silenced", "source", "unit")
@@ -154,7 +161,8 @@ def project_for(path: str) -> tuple[Project | None, list[Diagnostic]]:
         return None, []
     from npac.project import discover
 
-    project, problems = discover(folder, codes=CODES)
+    names = {name: code.id for name, code in BY_NAME.items()}
+    project, problems = discover(folder, codes=CODES, names=names)
     demand_sound(problems)
     return project, []
 
@@ -212,12 +220,30 @@ def check_bytes(
     unit = run_passes(source, settings, until=until)
     hidden = [item.span for item in unit.findings if item.code.name in SECRETS]
     hidden += _unread_values(unit.findings)
-    findings = Collector(unit.findings).ordered()
-    if "npac:" in source.text:
-        findings = _suppressed(source, findings)
+    found = findings = Collector(unit.findings).ordered()
+    by: dict[Place, Span] = {}
+    if "npac" in source.text.lower() and re.search(_TO_NPAC, source.text):
+        findings, by = _suppressed(source, findings)
     if project is not None:
-        findings = _policy(project).apply(findings)
-    return Checked(source, data, Collector(_masked(findings, hidden)).ordered(), unit, hidden=hidden)
+        findings = _policy(project, path).apply(findings)
+    shown = Collector(_masked(list(limited(ordered(findings), but=SECRETS)), hidden)).ordered()
+    silenced = () if findings is found else _silenced(found, findings, by, hidden)
+    return Checked(source, data, list(map(shortened, shown)), unit, hidden=hidden, silenced=silenced)
+
+
+def _place(item: Diagnostic) -> Place:
+    return item.code.id, item.span.source.path, item.span.start, item.span.end, item.message
+
+
+def _silenced(
+    found: Sequence[Diagnostic], kept: Sequence[Diagnostic], by: Mapping[Place, Span], hidden: Sequence[Span]
+) -> list[Silenced]:
+    """Give the errors that are among the findings no more, or not as errors."""
+    left = {_place(item) for item in kept if item.severity >= Severity.ERROR}
+    gone = [item for item in found if item.severity >= Severity.ERROR and _place(item) not in left]
+    few = list(limited(gone))
+    masked = map(shortened, _masked(few, hidden))
+    return [Silenced(item, by.get(_place(old))) for old, item in zip(few, masked, strict=True)]
 
 
 def _whole(
@@ -238,14 +264,14 @@ def _unread_values(findings: Sequence[Diagnostic]) -> list[Span]:
     if not sources:
         return []
     from npac.diagnostics.secret_places import named_values
-    from npac.rules.secrets.plain_text import is_telling
+    from npac.rules.secrets.telling import is_telling
 
     return [span for source in sources.values() for span in named_values(source, is_telling)]
 
 
-def _policy(project: Project) -> Policy:
+def _policy(project: Project, path: str) -> Policy:
     severity = {code: Severity[word.upper()] for code, word in project.severity.items()}
-    return Policy(project.select, project.ignore, severity, _UNSILENCEABLE)
+    return Policy(project.select, project.ignored_in(path), severity, _UNSILENCEABLE)
 
 
 def _masked(findings: Sequence[Diagnostic], hidden: Sequence[Span]) -> list[Diagnostic]:
@@ -272,20 +298,23 @@ def _cleaned(item: Diagnostic, hider: Hider) -> Diagnostic:
     return item
 
 
-def _suppressed(source: SourceFile, findings: list[Diagnostic]) -> list[Diagnostic]:
+def _suppressed(source: SourceFile, findings: list[Diagnostic]) -> tuple[list[Diagnostic], dict[Place, Span]]:
+    """Give what comments leave of the findings, with findings about them, and which comment hides what."""
     from npac.diagnostics.suppress import find_suppressions, suppress
 
     node, problems = parse_yaml(source)
     end = min((problem.span.start for problem in problems), default=None) if node is None else None
     spans = sorted({(scalar.start, scalar.end) for scalar in _scalars(node) if not scalar.aliased})
-    found = find_suppressions(source, spans, known=CODES, fixed=_UNSILENCEABLE, end=end)
+    names = {name: code.id for name, code in BY_NAME.items()}
+    found = find_suppressions(source, spans, known=CODES, fixed=_UNSILENCEABLE, end=end, names=names)
+    by = {_place(item): code for item, code in found.silenced(findings)}
     kept = suppress(
         findings, found, unused=BY_NAME["unused-suppression"], malformed=BY_NAME["malformed-suppression"]
     )
     if any(item.severity is Severity.ERROR for item in findings):
         # An error keeps rules from running, and their findings back: what silences those is not unused.
         kept = [item for item in kept if item.code is not BY_NAME["unused-suppression"]]
-    return kept
+    return kept, by
 
 
 def _scalars(node: Node | None) -> Iterator[Scalar]:

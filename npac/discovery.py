@@ -37,7 +37,9 @@ _HOOK_VARIABLES = frozenset(
 )  # fmt: skip
 
 _FIRST_LINE = re.compile(rb"^([ \t]*)(?![ \t#%\r\n])(?!---|\.\.\.)(.)", re.MULTILINE)
-_DECORATION = rb"(?:[&!]\S+\s+)*[\"']?"
+# Tags, anchors, and the head of a text that stands on the lines below, all of which may precede a value.
+_DECORATION = rb"(?:(?:[&!]\S+|[>|][-+0-9]*(?:[ \t]+#[^\r\n]*)?)\s+)*[\"']?"
+_EXPLICIT = rb"(?:\?[ \t]+(?:[&!]\S+\s+)*)?"
 
 
 def find_specs(folder: str) -> list[str]:
@@ -84,11 +86,11 @@ def is_spec(data: bytes) -> bool:
         return b"npa.workflow/" in data
     margin = b"^" + first[1]
     if b"npa.workflow" in data and _search(
-        margin + rb"[\w\"'.-]+\s*:\s+" + _DECORATION + rb"npa\.workflow\b", data
+        margin + _EXPLICIT + rb"[\w\"'.-]+\s*:\s+" + _DECORATION + rb"npa\.workflow\b", data
     ):
         return True
-    return _search(margin + rb"[\"']?states[\"']?\s*:", data) and _search(
-        margin + rb"[\"']?kind[\"']?\s*:\s+" + _DECORATION + rb"Workflow\b(?!\s*:)", data
+    return _search(margin + _EXPLICIT + rb"[\"']?states[\"']?\s*:", data) and _search(
+        margin + _EXPLICIT + rb"[\"']?kind[\"']?\s*:\s+" + _DECORATION + rb"Workflow\b(?!\s*:)", data
     )
 
 
@@ -102,6 +104,14 @@ def excluded(path: str, seen: dict[str, Project] | None = None) -> bool:
     if folder not in known:
         known[folder] = discover(folder or ".")[0]
     return known[folder].excludes(path)
+
+
+def excluder(path: str) -> str | None:
+    """Give the configuration file whose ``exclude`` fits a file or folder; None without one."""
+    file = discover(os.path.dirname(os.path.abspath(path)))[0].excluder(path)
+    if file is None and os.path.isdir(path):
+        file = discover(path)[0].excluder(path)
+    return os.path.relpath(file) if file is not None else None
 
 
 def _search(pattern: bytes, data: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -80,11 +80,26 @@ def _resolve(unit: Unit) -> None:
 def _check(unit: Unit) -> None:
     if unit.flow is not None:
         for rule in RULES:
-            unit.findings += limited(rule(unit.flow), but=SECRETS)
+            unit.findings += limited(_apart(unit.flow, rule(unit.flow)), but=SECRETS)
         if any(item.severity > Severity.NOTE for item in unit.findings):
             from npac.rules.consequences import first_causes
 
             unit.findings = first_causes(unit.flow, unit.findings)
+
+
+def _apart(flow: Flow, given: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Give what a rule found, with what it says at one place of several states said once."""
+    found = list(given)
+    if len(found) > len({(item.code.id, item.span) for item in found}):
+        from npac.rules.shared import put_together
+
+        found = put_together(flow.spec.states, found)
+    for at, item in enumerate(found):
+        # a place beside a finding that is the finding's own shows nothing more
+        if item.related and any(other.span == item.span for other in item.related):
+            related = tuple(other for other in item.related if other.span != item.span)
+            found[at] = item._replace(related=related)
+    return found
 
 
 def _lower(unit: Unit) -> None:

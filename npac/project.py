@@ -1,27 +1,30 @@
 """The project's configuration: ``npac.toml``, or ``[tool.npac]`` in ``pyproject.toml``.
 
-The nearest file, from a folder upwards, counts alone; where both lie in one folder, ``npac.toml``
-does.  Mistakes in it are values with their place, so that all of them can be shown at once.
+The nearest file, from a folder upwards, counts alone, unless it extends another; where both lie in
+one folder, ``npac.toml`` does.  Mistakes in it are values with their place, so that all of them can be
+shown at once.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from npac.reading import MAX_PROJECT_BYTES, read_regular
+from npac.toml_places import Key, Places, position, syntax_error
 
 FILE_NAMES = ("npac.toml", "pyproject.toml")
 _LEVELS = ("error", "warning", "note")
 _SELECTOR = re.compile(r"NPA[0-9]{0,3}\Z")
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_NAME = re.compile(r"[a-z]+(-[a-z0-9]+)+\Z")
 
-Key = tuple[str | int, ...]
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,11 @@ class Project:
     which relative paths belong.  ``path``: the file, or None.  ``catalogs``: more tool catalogs.
     ``select``, ``ignore``, keys of ``severity``: codes or beginnings of codes; values of
     ``severity``: ``error``, ``warning``, ``note``.  ``strict``: warnings stop the work.
-    ``exclude``: patterns of paths that are not looked at.  ``ledger``: a URI or a folder.
+    ``exclude``: patterns of paths that are not looked at.  ``per_file_ignores``: by patterns of paths,
+    codes that are ignored in them.  ``ledger``: a URI or a folder.
     ``source``: the checkout that is staged for runs.  ``project``: the name of the credentials.
-    ``skypilot_bin``: the SkyPilot to use.  ``context``: the Kubernetes context.
+    ``skypilot_bin``: the SkyPilot to use.  ``context``: the Kubernetes context.  ``base``: what the file
+    extends, whose settings count where the file has none, and whose patterns of paths count besides.
     """
 
     root: Path
@@ -61,11 +66,13 @@ class Project:
     severity: dict[str, str] = field(default_factory=dict)
     strict: bool = False
     exclude: tuple[str, ...] = ()
+    per_file_ignores: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ledger: str | None = None
     source: Path | None = None
     project: str | None = None
     skypilot_bin: Path | None = None
     context: str | None = None
+    base: Project | None = None
 
     def excludes(self, path: str | os.PathLike[str]) -> bool:
         """Say whether ``path`` (relative ones count from the working directory) is excluded.
@@ -73,11 +80,29 @@ class Project:
         A pattern without a slash fits any part of the path below the root; one with a slash fits
         from the root on.  What fits a folder fits everything in it.
         """
+        return self.excluder(path) is not None
+
+    def excluder(self, path: str | os.PathLike[str]) -> Path | None:
+        """Give the file whose ``exclude`` fits ``path``, or None."""
+        if self._fits(path, self.exclude):
+            return self.path
+        return self.base.excluder(path) if self.base is not None else None
+
+    def ignored_in(self, path: str | os.PathLike[str]) -> tuple[str, ...]:
+        """Give the codes, or beginnings of codes, that are ignored in the file ``path``.
+
+        Its patterns fit as those of ``exclude`` do.
+        """
+        more = (codes for pattern, codes in self.per_file_ignores.items() if self._fits(path, (pattern,)))
+        base = self.base.ignored_in(path)[len(self.base.ignore) :] if self.base is not None else ()
+        return (*self.ignore, *(code for codes in more for code in codes), *base)
+
+    def _fits(self, path: str | os.PathLike[str], patterns: Iterable[str]) -> bool:
         try:
             parts = Path(os.path.abspath(path)).relative_to(self.root).parts
         except ValueError:
             return False
-        for pattern in self.exclude:
+        for pattern in patterns:
             wanted = pattern.strip("/")
             if "/" in wanted:
                 heads = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
@@ -89,31 +114,36 @@ class Project:
 
 
 def discover(
-    start: str | os.PathLike[str], *, codes: Collection[str] = ()
+    start: str | os.PathLike[str], *, codes: Collection[str] = (), names: Mapping[str, str] = _NO_NAMES
 ) -> tuple[Project, list[ProjectProblem]]:
     """Find and read the configuration for the folder ``start``, upwards to the file system's root.
 
-    ``codes`` are the codes that exist (empty: not checked).  Without a file, and for every key that
-    is wrong, the defaults hold.
+    ``codes`` are the codes that exist (empty: not checked), ``names`` the codes by their names.  Without
+    names what may be one is taken as it is.  Without a file, and for every key that is wrong, the
+    defaults hold.
     """
     here = Path(os.path.abspath(start))
     for folder in (here, *here.parents):
         for name in FILE_NAMES:
             file = folder / name
             if os.path.lexists(file):
-                loaded = load(file, codes=codes)
+                loaded = load(file, codes=codes, names=names)
                 if loaded is not None:
                     return loaded
     return Project(here), []
 
 
 def load(
-    file: str | os.PathLike[str], *, codes: Collection[str] = ()
+    file: str | os.PathLike[str],
+    *,
+    codes: Collection[str] = (),
+    names: Mapping[str, str] = _NO_NAMES,
+    within: tuple[Path, ...] = (),
 ) -> tuple[Project, list[ProjectProblem]] | None:
-    """Read one file.
+    """Read one file, and what it extends.
 
     Gives None for a ``pyproject.toml`` without ``[tool.npac]``, and for one that cannot be read as
-    TOML and does not speak of npac.
+    TOML and does not speak of npac.  ``within`` are the files that extend this one.
     """
     path = Path(os.path.abspath(file))
     shown = os.fspath(file)
@@ -135,7 +165,7 @@ def load(
     except UnicodeDecodeError as error:
         if not own and b"tool.npac" not in data:
             return None
-        line, column = _position(data[: error.start].decode("utf-8"), error.start)
+        line, column = position(data[: error.start].decode("utf-8"), error.start)
         return failed(line, column, "the file is not UTF-8 text", "save it as UTF-8")
     import tomllib
 
@@ -144,22 +174,36 @@ def load(
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         if not own and "tool.npac" not in text:
             return None
-        reason, line, column = _syntax_error(text, str(error))
+        reason, line, column = syntax_error(text, str(error))
         return failed(line, column, f"the file is no TOML: {reason}", "mend the syntax")
     prefix: Key = () if own else ("tool", "npac")
     for step in prefix:
         if not isinstance(table, dict) or step not in table:
             return None
         table = table[step]
-    reader = _Reader(shown, text, prefix, path.parent, codes)
-    return reader.project(project, table), reader.problems
+    reader = _Reader(shown, text, prefix, path.parent, codes, names, (*within, path))
+    result = reader.project(project, table)
+    return result, reader.problems or reader.below
 
 
 class _Reader:
     """Turns the table into a project and notes every mistake with its place."""
 
-    def __init__(self, shown: str, text: str, prefix: Key, root: Path, codes: Collection[str]) -> None:
+    def __init__(
+        self,
+        shown: str,
+        text: str,
+        prefix: Key,
+        root: Path,
+        codes: Collection[str],
+        names: Mapping[str, str],
+        files: tuple[Path, ...],
+    ) -> None:
         self.problems: list[ProjectProblem] = []
+        self.below: list[ProjectProblem] = []
+        """Mistakes in what is extended."""
+        self._names = names
+        self._files = files
         self._shown = shown
         self._text = text
         self._prefix = prefix
@@ -170,16 +214,47 @@ class _Reader:
     def project(self, base: Project, table: Any) -> Project:
         values: dict[str, Any] = {}
         if not isinstance(table, dict):
-            self._wrong((), "a table", table)
+            self._wrong((), "a table", table, "write the table [tool.npac]")
             return base
         for key, value in table.items():
             read = _KEYS.get(key)
             if read is None:
-                self._unknown((key,), key, _KEYS)
+                self._unknown((key,), key, _KEYS.keys() - _QUIET)
                 continue
             for name, result in read(self, (key,), value).items():
                 values[name] = result
-        return replace(base, **values)
+        below: Project | None = values.get("base")
+        if below is None:
+            return replace(base, **values)
+        values["severity"] = below.severity | values.get("severity", {})
+        # patterns of paths belong to the folder of their own file, and stay with it
+        own: dict[str, Any] = {
+            "root": base.root,
+            "path": base.path,
+            "base": below,
+            "exclude": (),
+            "per_file_ignores": {},
+        }
+        return replace(below, **{**own, **values})
+
+    def extended(self, key: Key, value: Any) -> dict[str, Any]:
+        if not self._is_text(key, value):
+            return {}
+        file = self._path(value)
+        if file.is_dir():
+            file /= FILE_NAMES[0]
+        if file in self._files:
+            self._problem(key, f"`{value}` extends itself", "extend a file further up", 1)
+            return {}
+        if not file.is_file():
+            self._problem(key, f"there is no file {value}", 'name a file, as in "../npac.toml"', 1)
+            return {}
+        loaded = load(file, codes=self._codes, names=self._names, within=self._files)
+        if loaded is None:
+            self._problem(key, f"{value} holds no settings of npac", "give it a table [tool.npac]", 1)
+            return {}
+        self.below = loaded[1]
+        return {"base": loaded[0]}
 
     def text(self, key: Key, value: Any) -> dict[str, Any]:
         return {str(key[-1]): value} if self._is_text(key, value) else {}
@@ -195,12 +270,12 @@ class _Reader:
     def flag(self, key: Key, value: Any) -> dict[str, Any]:
         if isinstance(value, bool):
             return {str(key[-1]): value}
-        self._wrong(key, "true or false", value)
+        self._wrong(key, "true or false", value, "write true or false, without quotes")
         return {}
 
     def texts(self, key: Key, value: Any) -> dict[str, Any]:
         if not isinstance(value, list):
-            self._wrong(key, "a list of texts", value)
+            self._wrong(key, "a list of texts", value, f'write a list, as in {key[-1]} = ["drafts"]')
             return {}
         return {str(key[-1]): tuple(each for at, each in enumerate(value) if self._is_text((*key, at), each))}
 
@@ -208,18 +283,34 @@ class _Reader:
         return {name: tuple(map(self._path, texts)) for name, texts in self.texts(key, value).items()}
 
     def selectors(self, key: Key, value: Any) -> dict[str, Any]:
+        return {str(key[-1]): self._selected(key, value)}
+
+    def _selected(self, key: Key, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list):
-            self._wrong(key, "a list of codes", value)
-            return {}
+            self._wrong(key, "a list of codes", value, 'write a list of codes, as in ["NPA215", "NPA3"]')
+            return ()
         chosen = []
         for at, each in enumerate(value):
             if self._is_text((*key, at), each) and self._is_selector((*key, at), each):
-                chosen.append(each)
-        return {str(key[-1]): tuple(chosen)}
+                chosen.append(self._names.get(each, each))
+        return tuple(chosen)
+
+    def by_file(self, key: Key, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            help = 'write a table, as in "vendor/*.yaml" = ["NPA215"]'
+            self._wrong(key, "a table from patterns of paths to codes", value, help)
+            return {}
+        return {
+            "per_file_ignores": {
+                pattern: self._selected((*key, pattern), codes) for pattern, codes in value.items()
+            }
+        }
 
     def levels(self, key: Key, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            self._wrong(key, "a table from code to severity", value)
+            self._wrong(
+                key, "a table from code to severity", value, 'write a table, as in NPA215 = "warning"'
+            )
             return {}
         chosen = {}
         for code, level in value.items():
@@ -227,15 +318,17 @@ class _Reader:
             if not self._is_selector(place, code) or not self._is_text(place, level):
                 continue
             if level in _LEVELS:
-                chosen[code] = level
+                chosen[self._names.get(code, code)] = level
             else:
                 near = _nearest(level, _LEVELS)
-                self._problem(place, f"`{level}` is no severity", f"use {near or ', '.join(_LEVELS)}", 1)
+                meant = f"did you mean {near}? " if near else ""
+                help = f"{meant}a severity is error, warning or note"
+                self._problem(place, f"`{level}` is no severity", help, 1)
         return {str(key[-1]): chosen}
 
     def skypilot(self, key: Key, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            self._wrong(key, "a table", value)
+            self._wrong(key, "a table", value, 'write a table, as in skypilot = {bin = "venv/bin/sky"}')
             return {}
         result: dict[str, Any] = {}
         for name, each in value.items():
@@ -251,7 +344,7 @@ class _Reader:
 
     def _is_text(self, key: Key, value: Any) -> bool:
         if not isinstance(value, str):
-            self._wrong(key, "a text", value)
+            self._wrong(key, "a text", value, 'write a text in quotes, as in "name"')
         elif not value.strip() or "\0" in value:
             self._problem(key, f"`{_dotted(key)}` must not be empty or hold a NUL", "give it a value", 1)
         else:
@@ -259,8 +352,15 @@ class _Reader:
         return False
 
     def _is_selector(self, key: Key, text: str) -> bool:
+        if text in self._names or (not self._names and _NAME.match(text)):
+            return True
         if not _SELECTOR.match(text):
             message, help = f"`{text}` is no code", "a code is `NPA` and up to three digits"
+            near = text.upper() if _SELECTOR.match(text.upper()) else _nearest(text, self._names)
+            if near:
+                help = f"did you mean {near}? {help}, or its name"
+            elif self._names:
+                help += ", or its name"
         elif self._codes and not any(code.startswith(text) for code in self._codes):
             near = _nearest(text, self._codes)
             message, help = (
@@ -272,9 +372,9 @@ class _Reader:
         self._problem(key, message, help, 1 if isinstance(key[-1], int) else 0)
         return False
 
-    def _wrong(self, key: Key, wanted: str, value: Any) -> None:
+    def _wrong(self, key: Key, wanted: str, value: Any, help: str) -> None:
         name = _dotted(key) or _dotted(self._prefix)
-        self._problem(key, f"`{name}` must be {wanted}, not {_kind(value)}", "correct the value", 1)
+        self._problem(key, f"`{name}` must be {wanted}, not {_kind(value)}", help, 1)
 
     def _unknown(self, key: Key, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
@@ -285,9 +385,9 @@ class _Reader:
     def _problem(self, key: Key, message: str, help: str, part: int) -> None:
         """Note a mistake at the key itself (``part`` 0) or at its value (1)."""
         if self._places is None:
-            self._places = _Places(self._text).found
+            self._places = Places(self._text).found
         offset = self._places.get((*self._prefix, *key), (0, 0))[part]
-        line, column = _position(self._text, offset)
+        line, column = position(self._text, offset)
         self.problems.append(ProjectProblem(self._shown, line, column, message, help))
 
 
@@ -298,138 +398,16 @@ _KEYS: dict[str, Callable[[_Reader, Key, Any], dict[str, Any]]] = {
     "severity": _Reader.levels,
     "strict": _Reader.flag,
     "exclude": _Reader.texts,
+    "per-file-ignores": _Reader.by_file,
+    "extend": _Reader.extended,
     "ledger": _Reader.address,
     "source": _Reader.path,
     "project": _Reader.text,
     "skypilot": _Reader.skypilot,
     "context": _Reader.text,
 }
-
-
-class _Places:
-    """Where the keys and values of a text stand that is known to be valid TOML.
-
-    ``found`` maps a key's full name, with numbers for list items, to the offsets of key and value.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.found: dict[Key, tuple[int, int]] = {}
-        self._text = text
-        self._at = 0
-        table: Key = ()
-        while self._skip("\n\r"):
-            if text[self._at] == "[":
-                start = self._at
-                self._at += 2 if text.startswith("[[", start) else 1
-                table = self._key()
-                self.found.setdefault(table, (start, start))
-                self._at = self._line_end()
-            else:
-                self._pair(table)
-
-    def _skip(self, more: str) -> bool:
-        """Pass over blanks, comments and the characters ``more``; False at the end."""
-        text = self._text
-        while self._at < len(text):
-            char = text[self._at]
-            if char == "#":
-                self._at = self._line_end()
-            elif char in " \t" or char in more:
-                self._at += 1
-            else:
-                return True
-        return False
-
-    def _line_end(self) -> int:
-        end = self._text.find("\n", self._at)
-        return len(self._text) if end < 0 else end
-
-    def _key(self) -> Key:
-        parts: list[str | int] = []
-        while True:
-            self._skip("")
-            start = self._at
-            if self._text[start] in "\"'":
-                self._string()
-                parts.append(self._unquoted(start))
-            else:
-                match = _BARE_KEY.match(self._text, start)
-                assert match is not None, "tomllib took this text"
-                self._at = match.end()
-                parts.append(match.group())
-            self._skip("")
-            if self._text[self._at] != ".":
-                return tuple(parts)
-            self._at += 1
-
-    def _unquoted(self, start: int) -> str:
-        import tomllib
-
-        return str(next(iter(tomllib.loads(f"{self._text[start : self._at]} = 0"))))
-
-    def _pair(self, table: Key) -> None:
-        self._skip("")
-        start = self._at
-        key = (*table, *self._key())
-        self._at += 1  # the equals sign
-        self._skip("")
-        for count in range(len(table) + 1, len(key)):  # the tables that a dotted key opens
-            self.found.setdefault(key[:count], (start, start))
-        self.found[key] = (start, self._at)
-        self._value(key)
-
-    def _value(self, key: Key) -> None:
-        opener = self._text[self._at]
-        if opener in "\"'":
-            self._string()
-        elif opener in "[{":
-            self._at += 1
-            index = 0
-            while self._skip("\n\r,") and self._text[self._at] not in "]}":
-                if opener == "{":
-                    self._pair(key)
-                else:
-                    self.found[(*key, index)] = (self._at, self._at)
-                    self._value((*key, index))
-                    index += 1
-            self._at += 1
-        else:
-            while self._at < len(self._text) and self._text[self._at] not in ",]}\n#":
-                self._at += 1
-
-    def _string(self) -> None:
-        text = self._text
-        quote = text[self._at]
-        if text.startswith(quote * 3, self._at):
-            self._at += 3
-            while not text.startswith(quote * 3, self._at):
-                self._at += 2 if quote == '"' and text[self._at] == "\\" else 1
-            while text.startswith(quote * 4, self._at):  # quotes right before the closing three
-                self._at += 1
-            self._at += 3
-            return
-        self._at += 1
-        while text[self._at] != quote:
-            self._at += 2 if quote == '"' and text[self._at] == "\\" else 1
-        self._at += 1
-
-
-def _position(text: str, offset: int) -> tuple[int, int]:
-    before = text[:offset]
-    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-
-
-def _syntax_error(text: str, message: str) -> tuple[str, int, int]:
-    """Take the place out of tomllib's message."""
-    found = re.search(r" \((?:at line (\d+), column (\d+)|at end of document)\)\Z", message)
-    if found is None:
-        return message or "it is nested too deeply", 1, 1
-    reason = message[: found.start()]
-    reason = reason[:1].lower() + reason[1:]
-    if found.group(1) is None:
-        line, column = _position(text, len(text))
-        return f"{reason} at the end of the file", line, column
-    return reason, int(found.group(1)), int(found.group(2))
+_QUIET = frozenset(("source", "project", "context"))
+"""Settings that no command of this version reads: files may have them, and they are not offered."""
 
 
 def _nearest(text: str, known: Iterable[str]) -> str:

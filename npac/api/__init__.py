@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from npac.api.drawing import GRAPH_FORMATS, Drawn, drawn, graph, graph_format
     from npac.api.linking import parse_accelerators, parse_pins
     from npac.api.mending import Mended, mend
-    from npac.api.pages import SCHEMAS, explain, schema
+    from npac.api.pages import SCHEMAS, codes, explain, schema
     from npac.api.planning import Planned, parse_decisions, plan, planned
-    from npac.api.running import project_ledger, resume, run, status
+    from npac.api.running import clean, project_ledger, resume, run, status
     from npac.api.testing import TEST_FORMATS, Tested, find_tests, run_tests, test
     from npac.checking import Checked, ProjectError, read_bytes
     from npac.diagnostics.diagnostic import Diagnostic, Severity
-    from npac.discovery import find_specs, keep_specs
+    from npac.discovery import excluder, find_specs, keep_specs
     from npac.errors import NpacError
     from npac.flow.flow import MAX_STEPS
     from npac.ledger.fold import LedgerFault, LedgerReport
@@ -88,6 +88,8 @@ __all__ = [
     "cancel",
     "check",
     "check_drift",
+    "clean",
+    "codes",
     "compile",
     "damage",
     "decide",
@@ -96,6 +98,7 @@ __all__ = [
     "events",
     "examine",
     "examine_all",
+    "excluder",
     "explain",
     "find_specs",
     "find_tests",
@@ -143,13 +146,13 @@ _HOMES = {
     "npac.api.drawing": "GRAPH_FORMATS Drawn drawn graph graph_format",
     "npac.api.linking": "parse_accelerators parse_pins",
     "npac.api.mending": "Mended mend",
-    "npac.api.pages": "SCHEMAS explain schema",
+    "npac.api.pages": "SCHEMAS codes explain schema",
     "npac.api.planning": "Planned parse_decisions plan planned",
-    "npac.api.running": "project_ledger resume run status",
+    "npac.api.running": "clean project_ledger resume run status",
     "npac.api.testing": "TEST_FORMATS Tested find_tests run_tests test",
     "npac.checking": "Checked ProjectError read_bytes",
     "npac.diagnostics.diagnostic": "Diagnostic Severity",
-    "npac.discovery": "find_specs keep_specs",
+    "npac.discovery": "excluder find_specs keep_specs",
     "npac.errors": "NpacError",
     "npac.flow.flow": "MAX_STEPS",
     "npac.ledger.fold": "LedgerFault LedgerReport",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from npac.checking import Checked, check_bytes, project_for, read_bytes, settings_catalog
+from npac.diagnostics.codes import BY_NAME, CODES
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.errors import NpacError
 from npac.flow.flow import MAX_STEPS
@@ -48,7 +49,7 @@ class Options(NamedTuple):
     pins: Mapping[str, str] | None = None
     accelerators: Mapping[str, str] | None = None
     select: Sequence[str] = ()
-    """Codes, or beginnings of codes, that are reported; empty for all.  Goes before the project's."""
+    """Codes, beginnings or names of codes, that are reported; empty for all.  Goes before the project's."""
     ignore: Sequence[str] = ()
     """Codes that are not reported, besides those that the project ignores."""
     endpoint_url: str = ""
@@ -78,6 +79,7 @@ def through(path: PathLike, options: Options, data: bytes | None, until: str) ->
     name = os.fspath(path)
     content = read_bytes(name) if data is None else data
     settings, project, problems = settings_for(name, options)
+    given = project
     if options.select or options.ignore:
         import dataclasses
         from pathlib import Path
@@ -85,10 +87,14 @@ def through(path: PathLike, options: Options, data: bytes | None, until: str) ->
         from npac.project import Project
 
         base = project if project is not None else Project(Path.cwd())
-        select = tuple(options.select) or base.select
-        project = dataclasses.replace(base, select=select, ignore=(*base.ignore, *options.ignore))
+        select = selectors(options.select) or base.select
+        project = dataclasses.replace(base, select=select, ignore=(*base.ignore, *selectors(options.ignore)))
     checked = check_bytes(name, content, settings, project=project, until=until)
     checked.findings[:0] = problems
+    if checked.silenced and until != "check":
+        from npac.api.silence import needed
+
+        return needed(checked, given)
     return checked
 
 
@@ -104,6 +110,26 @@ def settings_for(path: PathLike, options: Options) -> tuple[Settings, "Project |
         options.pins or {},
     )
     return settings, project, problems
+
+
+def selectors(given: Sequence[str]) -> tuple[str, ...]:
+    """Give the codes, or beginnings of codes, that texts mean, which may be names of codes; in any case.
+
+    Raises :class:`NpacError` for a text that means none.
+    """
+    found = []
+    for text in given:
+        code = BY_NAME[text.lower()].id if text.lower() in BY_NAME else text.upper()
+        if not any(known.startswith(code) for known in CODES):
+            from npac.syntax.nearest import nearest
+
+            near = nearest(text, (*CODES, *BY_NAME), 1)
+            raise NpacError(
+                f"{text!r:.80} is no code, no beginning of one and no name of one",
+                remedy=f"Did you mean {near[0]}?" if near else "`npac explain` lists them.",
+            )
+        found.append(code)
+    return tuple(found)
 
 
 def wants_strict(checked: Iterable[Checked], options: Options = DEFAULTS) -> bool:

@@ -1,4 +1,4 @@
-"""Applying the safe fixes of a checked spec."""
+"""Applying the fixes of a checked spec."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from npac.text.source import SourceFile
 
 
 class Mended(NamedTuple):
-    """A spec after its safe fixes.
+    """A spec after its fixes.
 
     ``before`` is as it was checked; ``after`` are the findings that are left.  ``source`` and ``data``
     are the mended text, ``applied`` the findings that were mended: where they are empty, the text is
@@ -27,8 +27,10 @@ class Mended(NamedTuple):
     applied: tuple[Diagnostic, ...] = ()
 
 
-def mend(checked: Checked, options: Options = DEFAULTS, *, write: bool = False) -> Mended:
-    """Apply the safe fixes of one checked spec, and check it again.
+def mend(
+    checked: Checked, options: Options = DEFAULTS, *, write: bool = False, unsafe: bool = False
+) -> Mended:
+    """Apply the safe fixes of one checked spec, and check it again; with ``unsafe`` the other fixes too.
 
     ``options`` are those of the check.  With ``write`` the file that the spec was read from is replaced,
     whole or not at all.  A text that could not be decoded without loss is left as it is.  Raises
@@ -43,7 +45,7 @@ def mend(checked: Checked, options: Options = DEFAULTS, *, write: bool = False) 
         latest = checked if source is checked.source else check(source.path, options, data=encode(source))
         return list(latest.findings)
 
-    fixed, _ = fix_all(checked.source, again)
+    fixed, _ = fix_all(checked.source, again, unsafe=unsafe)
     if not fixed.applied:
         return Mended(checked, checked, checked.source, checked.data)
     if write:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from npac.errors import NpacError
+
+if TYPE_CHECKING:
+    from npac.diagnostics.diagnostic import Code
 
 SCHEMAS = ("workflow", "catalog", "test", "program", "manifest")
 """Names of the JSON Schemas: of specs, catalogs, test files, and the files of a build."""
@@ -19,6 +24,13 @@ def explain(rule: str) -> str:
         return rule_text(code_of(rule))
     except ResourceError as error:
         raise NpacError(str(error)) from error
+
+
+def codes() -> list[Code]:
+    """Give every code that there is, in order: its id, name, severity and summary."""
+    from npac.diagnostics.codes import CODES
+
+    return [CODES[code] for code in sorted(CODES)]
 
 
 def code_of(rule: str) -> str:

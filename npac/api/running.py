@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from npac.api.checking import DEFAULTS, Options, PathLike
 
 if TYPE_CHECKING:
+    from npac.cleaning import Cleaned
     from npac.runtime.options import RunOptions, RunResult
     from npac.runtime.progress import Progress
     from npac.runtime.view import RunView
@@ -56,7 +57,11 @@ def run(
 
 def resume(
     run_id: str,
+    options: Options = DEFAULTS,
     *,
+    amend: PathLike = "",
+    rerun_from: str = "",
+    as_stored: bool = False,
     run_options: RunOptions | None = None,
     engine_options: Mapping[str, Any] | None = None,
     ledger: str | None = None,
@@ -64,11 +69,29 @@ def resume(
     progress: Progress | None = None,
     handle_signals: bool = False,
 ) -> RunResult:
-    """Go on with a run from where its log says it is.  Raises :class:`NpacError` when it is refused."""
-    from npac import running
+    """Go on with a run from where its log says it is.
 
-    return running.resume(
+    It goes on with the program stored with it, and is refused, with the differences by meaning, when its
+    spec gives another one now; ``as_stored`` goes on all the same.  With ``amend`` the rest of the run
+    follows another spec or build, compiled as the run's was with ``options`` (``vars``, ``sets``,
+    ``config``) laid over that; all that has finished must be the same in it.  With ``rerun_from`` a wave
+    (node, number, label or state) runs again and all that followed.  Raises :class:`NpacError` when it is
+    refused.
+    """
+    from npac import resuming
+    from npac.api.compiling import compile_target
+    from npac.errors import NpacError
+
+    if not amend and (options.vars or options.sets or options.config):
+        raise NpacError(
+            "overrides change the program, and a run goes on with the one that is stored with it",
+            remedy="Give them with --amend SPEC.",
+        )
+    return resuming.resume(
         run_id,
+        resuming.Course(as_stored, os.fspath(amend), rerun_from),
+        options,
+        compile=compile_target,
         run_options=run_options,
         engine_options=engine_options or {},
         ledger=ledger,
@@ -76,6 +99,23 @@ def resume(
         progress=progress,
         handle_signals=handle_signals,
     )
+
+
+def clean(
+    run_id: str,
+    *,
+    logs: bool = False,
+    engine_options: Mapping[str, Any] | None = None,
+    ledger: str | None = None,
+) -> Cleaned:
+    """Remove what the ended jobs of a run have left on this machine, their logs only with ``logs``.
+
+    Best effort: what could not be removed is told.  The ledger, artifacts, jobs that have not ended and
+    whatever belongs to other runs are not touched.
+    """
+    from npac import cleaning
+
+    return cleaning.clean(run_id, logs=logs, engine_options=engine_options or {}, ledger=ledger)
 
 
 def project_ledger(folder: PathLike = os.curdir) -> str | None:

@@ -10,6 +10,7 @@ import click
 
 from npac.api import NpacError, answer, holder, status
 from npac.cli.drivers import NONE, driver_word, placed
+from npac.cli.streams import tell
 
 PATIENCE = 20.0
 """Seconds within which a live driver is expected to answer; it may be busy, and answers later then."""
@@ -47,13 +48,13 @@ def carry_out(
             return
         if driver_word(holder(run_id, ledger=place["ledger"])) in (NONE, "dead"):
             try:
-                go_on(run_id, driver, place, lines)
+                go_on(run_id, driver, place, lines, as_stored=True)
             except NpacError as error:
                 if not _driven(error):
                     raise
             # Another driver has the run now, and sees the request as this one would have.
         if not told:
-            click.echo(f"{run_id}: {what} is recorded; the run's driver sees it at its next look", err=True)
+            tell(f"{run_id}: {what} is recorded; the run's driver sees it at its next look")
             told = True
         if time.monotonic() >= until:
             click.echo(f"{run_id}: {what} is left for the run's driver, which has not answered yet")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
-from npac.api import Checked, NpacError, Options, check, wants_strict
+from npac.api import NpacError
+from npac.api.checking import selectors
+from npac.cli.checks import perform
 from npac.cli.options import spec_options, take_options
-from npac.cli.show import failed, show_findings, show_statistics
-from npac.diagnostics.codes import CODES
-from npac.diagnostics.diagnostic import Severity
 
 
 @click.command()
@@ -29,9 +27,12 @@ from npac.diagnostics.diagnostic import Severity
 )
 @click.option("--strict", is_flag=True, help="Let warnings fail the check too.")
 @click.option(
-    "--select", multiple=True, metavar="CODES", help="Only these codes, or beginnings of codes (NPA3)."
+    "--select",
+    multiple=True,
+    metavar="CODES",
+    help="Only these codes, beginnings of codes (NPA3) or names of codes.",
 )
-@click.option("--ignore", multiple=True, metavar="CODES", help="Not these codes, or beginnings of codes.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Not these codes, beginnings or names.")
 @click.option(
     "--severity",
     "least",
@@ -48,7 +49,12 @@ from npac.diagnostics.diagnostic import Severity
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended safely, in the files.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing; 1 if anything.")
+@click.option(
+    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: mend also what may change the meaning."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Show findings and nothing else.")
+@click.option("--output-file", metavar="FILE", help="Write what is found to a file.")
 @click.option(
     "--stdin-filename", metavar="PATH", help="Name to show for a spec read from standard input (-)."
 )
@@ -65,6 +71,9 @@ def command(
     exit_zero: bool,
     fix: bool,
     diff: bool,
+    unsafe_fixes: bool,
+    quiet: bool,
+    output_file: str | None,
     stdin_filename: str | None,
     **shared: Any,
 ) -> None:
@@ -73,77 +82,35 @@ def command(
     PATHS are specs, folders, or - for standard input; without any, the specs below this folder are
     found. Exit codes: 0 clean, 1 findings, 2 usage or a file that cannot be read.
     """
-    options = take_options(shared)._replace(select=_codes(select), ignore=_codes(ignore))
-    results, unread, piped = _check_all(_expand(paths, skip_other), options, stdin_filename)
-    if fix or diff:
-        from npac.cli.mending import show_mended
-
-        write = fix and not diff
-        results = [
-            show_mended(item, options, write=write, color=color, piped=item is piped) for item in results
-        ]
-    if statistics:
-        show_statistics(results, Severity[least.upper()])
-    elif not diff:
-        # with --fix, standard output carries the mended text of standard input
-        err = fix and "-" in paths
-        show_findings(results, format, color, err=err, least=Severity[least.upper()])
-    for message in unread:
-        click.echo(message, err=True)
-    if unread:
-        raise SystemExit(2)
-    if not exit_zero and failed(results, strict=strict or wants_strict(results, options)):
-        raise SystemExit(1)
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes says what to mend: give it with --fix or --diff")
+    if statistics and format not in ("text", "json"):
+        raise click.UsageError(f"--statistics are shown as text or json, not as {format}")
+    if output_file is not None and diff:
+        raise click.UsageError("--diff is written to standard output: leave --output-file out")
+    perform(
+        paths,
+        take_options(shared)._replace(select=_codes(select), ignore=_codes(ignore)),
+        format=format,
+        color=color,
+        strict=strict,
+        least=least,
+        statistics=statistics,
+        skip_other=skip_other,
+        exit_zero=exit_zero,
+        fix=fix,
+        diff=diff,
+        unsafe_fixes=unsafe_fixes,
+        quiet=quiet,
+        output_file=output_file,
+        stdin_filename=stdin_filename,
+    )
 
 
 def _codes(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Split lists at commas and see that each entry begins some code."""
-    found = tuple(code.strip() for item in given for code in item.split(",") if code.strip())
-    for code in found:
-        if not any(known.startswith(code) for known in CODES):
-            raise click.UsageError(f"{code!r} is no code and no beginning of one; codes look like NPA302")
-    return found
-
-
-def _check_all(
-    paths: list[str], options: Options, stdin_filename: str | None
-) -> tuple[list[Checked], list[str], Checked | None]:
-    """Give what was checked, what is to be said of files that were not, and which was standard input."""
-    results: list[Checked] = []
-    unread: list[str] = []
-    piped: Checked | None = None
-    for path in paths:
-        try:
-            if path == "-":
-                from npac.api import read_bytes
-
-                piped = check(stdin_filename or "-", options, data=read_bytes("-"))
-                results.append(piped)
-            else:
-                results.append(check(path, options))
-        except NpacError as error:
-            unread.append(f"error: {error}" + (f"\n  help: {error.remedy}" if error.remedy else ""))
-    return results, list(dict.fromkeys(unread)), piped
-
-
-def _expand(paths: tuple[str, ...], skip_other: bool) -> list[str]:
-    """Give the files to check; what holds no spec, a folder or a test, is said on standard error."""
-    found: list[str] = []
-    named = list(paths) or ["."]
-    if skip_other:
-        from npac.api import keep_specs
-
-        named = keep_specs(named)
-    for path in named:
-        if path != "-" and os.path.isdir(path):
-            from npac.api import find_specs
-
-            below = find_specs(path)
-            if not below:
-                click.echo(f"no npac specs below {path}", err=True)
-            found.extend(below)
-        elif path.endswith(".test.yaml"):
-            click.echo(f"{path} is a test of a spec: npac test runs it", err=True)
-        else:
-            found.append(path)
-    return list(dict.fromkeys(found))
+    """Split lists at commas and see that each entry means some code."""
+    found = [code.strip() for item in given for code in item.split(",") if code.strip()]
+    try:
+        return selectors(found)
+    except NpacError as error:
+        raise click.UsageError(f"{error}; {error.remedy[:1].lower()}{error.remedy[1:]}") from None

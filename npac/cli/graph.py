@@ -9,6 +9,7 @@ import click
 from npac.api import drawn, graph_format
 from npac.cli.options import spec_options, take_options
 from npac.cli.plan import path_options, take_path
+from npac.cli.streams import tell
 
 
 @click.command()
@@ -43,4 +44,4 @@ def command(
         click.echo(item.as_text(kind), nl=False)
     else:
         item.write(output, kind)
-        click.echo(f"{output}: {item.subtitle}", err=True)
+        tell(f"{output}: {item.subtitle}")

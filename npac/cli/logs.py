@@ -11,6 +11,7 @@ import click
 
 from npac.api import NpacError, logs, status
 from npac.cli.project_defaults import ledger_of
+from npac.cli.streams import tell
 
 _WIDEST = 2000
 """Most characters of one line that are shown of a log's end."""
@@ -33,7 +34,7 @@ def command(run_id: str, state: str | None, follow: bool, ledger: str | None) ->
         )
         raise NpacError(f"run {run_id} has no jobs{where}", remedy=f"States that have run: {known}.")
     for title, job, task in jobs:
-        click.echo(f"==> {title} (job {job})", err=True)
+        tell(f"==> {title} (job {job})")
         for piece in logs(run_id, job, task=task, follow=follow, ledger=root):
             click.echo(piece, nl=False)
             sys.stdout.flush()
@@ -59,14 +60,14 @@ def show_ends(view: Any, ledger: str | None, *, lines: int = 10, most: int = 3) 
         try:
             tail = _last(logs(view.run_id, launch.job.id, task=task, ledger=ledger), lines)
         except NpacError as error:
-            click.echo(f"the log of {name} (job {launch.job.id}) cannot be shown: {error}", err=True)
+            tell(f"the log of {name} (job {launch.job.id}) cannot be shown: {error}")
             continue
         if tail:
-            click.echo(f"the end of the log of {name} (job {launch.job.id}):", err=True)
+            tell(f"the end of the log of {name} (job {launch.job.id}):")
             for line in tail:
-                click.echo(f"    {line}", err=True)
+                tell(f"    {line}")
         else:
-            click.echo(f"the log of {name} (job {launch.job.id}) is empty", err=True)
+            tell(f"the log of {name} (job {launch.job.id}) is empty")
 
 
 def _last(pieces: Iterable[str], count: int) -> list[str]:

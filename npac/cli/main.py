@@ -1,122 +1,38 @@
-"""``npac``: the group of commands, and what becomes of errors."""
+"""``npac``: from the command line to an exit code, and what becomes of errors."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # Imports and syntax trees make many objects and no cycles; looking for cycles at the default rate
 # is a tenth of a short command's time.
 gc.set_threshold(100_000, 20, 20)
 
-import click  # noqa: E402  # after the line above, so that it holds for this import too
+from npac.cli.streams import OutputLost, prepare, tell  # noqa: E402  # after the line above
 
-from npac.cli.given import vet  # noqa: E402
-from npac.cli.streams import OutputLost, prepare  # noqa: E402
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import click
 
 CUT_OFF = 141
 """Exit code of a command that was stopped because nobody reads its output, as shells count SIGPIPE."""
-
-COMMANDS: dict[str, tuple[str, str]] = {
-    "check": ("npac.cli.check", "Check specs and show every fault with its place and remedy."),
-    "compile": ("npac.cli.compile", "Compile specs to SkyPilot YAML: to the screen, or to a build folder."),
-    "plan": ("npac.cli.plan", "Show the steps and waves of a spec, for assumed decisions or as a whole."),
-    "graph": ("npac.cli.graph", "Draw a spec as SVG, Mermaid or Graphviz."),
-    "test": ("npac.cli.test", "Run the tests of specs: what must run for which decisions."),
-    "run": ("npac.cli.run", "Run a spec, a build or raw SkyPilot YAML to its end."),
-    "resume": ("npac.cli.resume", "Go on with a run; nothing that has finished runs again."),
-    "status": ("npac.cli.status", "Show where a run is."),
-    "logs": ("npac.cli.logs", "Show the logs of a run's jobs."),
-    "cancel": ("npac.cli.cancel", "Cancel a run and its jobs."),
-    "retry": ("npac.cli.retry", "Allow a failed run one more attempt, and go on."),
-    "decide": ("npac.cli.decide", "Give a blocked gate its decision, and go on."),
-    "runs": ("npac.cli.runs", "List runs, or verify a run's ledger."),
-    "events": ("npac.cli.events", "Show a run's event log."),
-    "why": ("npac.cli.why", "Explain in one paragraph why a run is where it is."),
-    "explain": ("npac.cli.explain", "Explain a code: what it means, an example, and what to do instead."),
-    "verify": ("npac.cli.verify", "Verify that a build is exactly what was compiled."),
-    "diff": ("npac.cli.diff", "Compare two specs or builds by meaning."),
-    "tools": ("npac.cli.tools", "List the catalog's tools, or show one: its command and config keys."),
-    "schema": ("npac.cli.schema", "Print the JSON Schema of specs, for editors."),
-}
-
-
-# Commands that read files and write text: they leave nothing behind that has to be closed.
 _READING = (["check"], ["explain"], ["schema"])
-
-
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for, so that start-up stays short."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Give the commands in the order of use, not of the alphabet."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        from importlib import import_module
-
-        command: click.Command = import_module(entry[0]).command
-        vet(command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, suggesting the nearest one for a name that does not exist."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError:
-            from npac.api import nearest
-
-            near = nearest(args[0], COMMANDS) if args else []
-            if near:
-                ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
-            raise
-
-
-def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        from npac._version import __version__
-
-        click.echo(f"npac {__version__}")
-        ctx.exit()
-
-
-@click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
-)
-def main() -> None:
-    """Check, compile and run npa.workflow specs: typed pipelines on SkyPilot, fail-closed."""
 
 
 def entry(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 findings, 2 usage or the outside world (run has more)."""
     prepare()
+    code: Any
     try:
-        code: Any = main.main(args=argv, prog_name="npac", standalone_mode=False)
+        code = _perform(sys.argv[1:] if argv is None else argv)
     except SystemExit as end:
         code = 1 if isinstance(end.code, str) else end.code
-    except click.exceptions.Exit as error:
-        code = error.exit_code
-    except click.ClickException as error:
-        _usage(error)
-        code = 2
-    except click.Abort:
-        click.echo("interrupted", err=True)
+    except KeyboardInterrupt:
+        tell("interrupted")
         code = 130
     except OutputLost as lost:
         code = _cut_off(lost)
@@ -140,6 +56,41 @@ def entry(argv: list[str] | None = None) -> None:
     sys.exit(code)
 
 
+def _perform(argv: Sequence[str]) -> Any:
+    """Run a command and give its exit code, or anything else for 0."""
+    if plain_check(argv):
+        from npac.cli.checks import perform
+
+        perform(tuple(argv[1:]))
+        return 0
+    import click
+
+    from npac.cli.commands import main
+
+    try:
+        return main.main(args=list(argv), prog_name="npac", standalone_mode=False)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        _usage(error)
+        return 2
+    except click.Abort:
+        raise KeyboardInterrupt from None
+
+
+def plain_check(argv: Sequence[str]) -> bool:
+    """Say whether this is ``npac check`` of files and folders, without any option.
+
+    Editors and hooks do it all day, and reading such a line needs no parser of command lines, whose
+    import takes a third of the time that checking a spec does.
+    """
+    return (
+        argv[:1] == ["check"]
+        and all(word and word[0] != "-" and "\0" not in word for word in argv[1:])
+        and "_NPAC_COMPLETE" not in os.environ
+    )
+
+
 def _cut_off(lost: OutputLost) -> int:
     """Give the code of a command whose output was lost, and say why; that nobody reads it is no fault."""
     if lost.unread:
@@ -155,10 +106,12 @@ def _say(text: str) -> None:
     """
     from npac.diagnostics.credentials import redacted
 
-    click.echo(redacted(text), err=True)
+    tell(redacted(text))
 
 
 def _usage(error: click.ClickException) -> None:
+    import click
+
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         _say(error.format_message())
         return

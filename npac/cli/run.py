@@ -9,7 +9,7 @@ import click
 
 from npac.api import NpacError, run
 from npac.cli.options import link_options, spec_options, take_options
-from npac.cli.streams import OutputLost
+from npac.cli.streams import OutputLost, tell
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,6 +60,12 @@ _DRIVER_OPTIONS = (
         default=60.0,
         show_default=True,
         help="Seconds after which a launch that nobody has seen counts as never made.",
+    ),
+    click.option(
+        "--max-gpu-hours",
+        type=click.FloatRange(0),
+        metavar="HOURS",
+        help="GPU hours of the run after which nothing more is launched; 0 for none. Resumes keep it.",
     ),
     click.option(
         "--engine-moved",
@@ -125,7 +131,7 @@ def take_driver(values: dict[str, Any]) -> Any:
 
     names = (
         "retries", "max_infrastructure_recoveries", "poll_seconds", "max_wait", "on_timeout", "on_interrupt",
-        "max_status_outage", "launch_quiet", "engine_moved", "allow_shared_outputs",
+        "max_status_outage", "launch_quiet", "max_gpu_hours", "engine_moved", "allow_shared_outputs",
     )  # fmt: skip
     return RunOptions(**{name: values.pop(name) for name in names})
 
@@ -167,7 +173,7 @@ def finish(result: Any, ledger: str | None) -> None:
         _tell(result, ledger)
     except OutputLost as lost:
         # How a run ended is in its log, and its code says it: that holds whether this can be read or not.
-        click.echo(str(lost), err=True)
+        tell(str(lost))
     raise SystemExit(result.exit_code)
 
 
@@ -253,9 +259,7 @@ def command(
     if place["ledger"] and named is None:
         from npac.api import runs_place
 
-        click.echo(
-            f"ledger: {runs_place(ledger=place['ledger'])} (from the project's configuration)", err=True
-        )
+        tell(f"ledger: {runs_place(ledger=place['ledger'])} (from the project's configuration)")
     try:
         result = run(
             target,

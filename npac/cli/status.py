@@ -13,6 +13,9 @@ from npac.api import damage, holder, status
 from npac.cli.drivers import driver_word, next_step, placed, unbegun
 from npac.cli.project_defaults import ledger_of
 
+_SHOWN = 12
+"""Lines of an amendment's differences that are shown."""
+
 
 @click.command()
 @click.argument("run_id")
@@ -45,6 +48,7 @@ def _json(view: Any, holder: Any, ledger: str | None) -> str:
         data["waves"][wave.node]["members"] = [dataclasses.asdict(each) for each in wave.members()]
     data["next"] = next_step(view, driver_word(holder), ledger)
     data["triggers"] = [dict(value) for value in data["triggers"].values()]
+    del data["history"]  # the latest of each stand in records
     data["checked"] = sorted(data["checked"])
     return json.dumps(data, indent=2, ensure_ascii=False, default=list)
 
@@ -59,6 +63,14 @@ def _text(view: Any, holder: Any, damage: list[tuple[str, str]], ledger: str | N
     lines.append(f"  workflow {view.workflow}, engine {view.engine.get('name', '?')}, begun {view.created}")
     if not view.ended:
         lines.append(f"  driver: {word}")
+    for change in view.amendments:
+        count = len(change.changes)
+        lines.append(
+            f"  amended {change.at}: {change.before[:12]} -> {change.after[:12]}, "
+            f"{count} difference{'' if count == 1 else 's'} (npac events {view.run_id} --json shows them)"
+        )
+        lines += [f"    {line}" for line in change.text.splitlines()[:_SHOWN]]
+    lines += [f"  gone back {back.at} to {back.node}" for back in view.rewinds]
     for wave in view.waves.values():
         attempt = f", attempt {wave.last.number}" if wave.last.number > 1 else ""
         jobs = [_job(launch) for launch in wave.last.launches.values()]

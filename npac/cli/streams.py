@@ -27,6 +27,30 @@ class OutputLost(Exception):
         """Its reader has left."""
 
 
+def tell(text: str, *, nl: bool = True, before: str = "") -> None:
+    """Write to standard error: all that commands say there goes through here, but for findings.
+
+    Lines stay lines and tabs tabs; every other control character becomes visible, since what was given
+    as a name or stands in a file may hold what acts on a terminal.  ``before`` is written as it is.
+    """
+    if not text.isprintable():
+        from npac.diagnostics.render.visible import visible
+
+        text = "\n".join(
+            "\t".join(map(visible, line.removesuffix("\r").split("\t"))) for line in text.split("\n")
+        )
+    sys.stderr.write(before + text + ("\n" if nl else ""))
+    sys.stderr.flush()
+
+
+_closed = False
+
+
+def output_is_closed() -> bool:
+    """Say whether standard output was closed when the process began: what is written goes nowhere."""
+    return _closed
+
+
 def prepare() -> None:
     """Make the streams safe to use.
 
@@ -43,7 +67,9 @@ def prepare() -> None:
             os.set_inheritable(number, True)
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed()), encoding="utf-8")
+    global _closed
     if sys.stdout is None:
+        _closed = True
         sys.stdout = _nowhere()
     elif sys.stdout is sys.__stdout__:
         sys.stdout = _guarded(sys.stdout, _Output)

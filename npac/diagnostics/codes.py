@@ -58,6 +58,8 @@ _TABLE = (
     ("NPA221", "shell-injection", _W, "a config value can change the shape of a shell command"),
     ("NPA222", "token-not-allowed-here", _E, "this scope cannot be read here"),
     ("NPA223", "program-too-large", _E, "the program's text is too large"),
+    ("NPA224", "unused-param", _N, "nothing of a state reads one of its params"),
+    ("NPA225", "foreign-token", _N, "a token of another tool is left as text"),
     # 3: control flow
     ("NPA301", "unknown-state", _E, "a state does not exist"),
     ("NPA302", "member-as-target", _E, "a group's member is named from outside"),
@@ -97,6 +99,7 @@ _TABLE = (
     ("NPA403", "decision-not-an-output", _E, "a decision is written where no output is declared"),
     ("NPA404", "decision-not-written", _W, "a decision is read that was not written on every path"),
     ("NPA405", "undeclared-runtime-mode", _N, "a spec with decisions does not declare executionMode"),
+    ("NPA406", "stale-decision", _W, "a loop's decision is not written in its iterations"),
     # 5: resources and images
     ("NPA501", "unknown-profile", _E, "a resource profile does not exist"),
     ("NPA502", "bad-quantity", _E, "a quantity cannot be read"),

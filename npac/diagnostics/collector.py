@@ -7,6 +7,13 @@ from typing import NamedTuple
 from npac.diagnostics.diagnostic import Code, Diagnostic, Fix, Related, Severity
 from npac.text.source import MAX_ALIKE, Span
 
+_MORE = " more of this kind begin here, which are not listed"
+_LONG = 200
+"""Characters of a word that no message shows as a whole; of such a word it shows the two ends."""
+_HEAD, _TAIL = 100, 20
+_LONGEST = 4000
+"""Characters of a message or a help."""
+
 _NOTHING: Mapping[str, Severity] = MappingProxyType({})
 
 
@@ -34,20 +41,49 @@ def limited(
 ) -> Iterator[Diagnostic]:
     """Give at most ``most`` findings of each code, and then one that counts those that were left out.
 
-    All findings of the codes whose names are in ``but`` are given.
+    All findings of the codes whose names are in ``but`` are given.  What already counts findings that
+    were left out adds to the count.
     """
     alike: dict[tuple[Code, Severity], int] = {}
-    beyond: dict[tuple[Code, Severity], Span] = {}
+    beyond: dict[tuple[Code, Severity], tuple[int, Span]] = {}
     for found in diagnostics:
         kind = (found.code, found.severity)
-        count = alike[kind] = alike.get(kind, 0) + 1
-        if count <= most or found.code.name in but:
-            yield found
-        elif count == most + 1:
-            beyond[kind] = found.span
-    for (code, severity), span in beyond.items():
-        message = f"{alike[code, severity] - most:,} more of this kind begin here, which are not listed"
+        more = 1
+        if found.message.endswith(_MORE):
+            more = int(found.message.removesuffix(_MORE).replace(",", ""))
+        else:
+            count = alike[kind] = alike.get(kind, 0) + 1
+            if count <= most or found.code.name in but:
+                yield found
+                continue
+        before, span = beyond.get(kind, (0, found.span))
+        beyond[kind] = before + more, span
+    for (code, severity), (number, span) in beyond.items():
+        message = f"{number:,}{_MORE}"
         yield Diagnostic(code, message, span, help="mend the others first", severity_override=severity)
+
+
+def shortened(found: Diagnostic) -> Diagnostic:
+    """Give a finding with very long names, keys and values in its words cut in their middle."""
+    message, help_text = _shorter(found.message), _shorter(found.help)
+    if message is not found.message or help_text is not found.help:
+        found = found._replace(message=message, help=help_text)
+    if any(len(other.message) > _LONG for other in found.related):
+        found = found._replace(
+            related=tuple(other._replace(message=_shorter(other.message)) for other in found.related)
+        )
+    if found.fix is not None and len(found.fix.message) > _LONG:
+        found = found._replace(fix=found.fix._replace(message=_shorter(found.fix.message)))
+    return found
+
+
+def _shorter(text: str) -> str:
+    if len(text) <= _LONG:
+        return text
+    import re
+
+    text = re.sub(rf"\S{{{_LONG},}}", lambda word: f"{word[0][:_HEAD]}…{word[0][-_TAIL:]}", text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 class Collector:

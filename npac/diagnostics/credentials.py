@@ -43,6 +43,16 @@ _USER = r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s/:@{}$'\"]+:"
 _NO_PASSWORD = r"(?!\{\{|[$<*]|(?:PASS|PASSWORD|PW|SECRET|TOKEN)@)"
 
 
+_SLACK = r"(?:services|workflows|triggers)(?:/[A-Za-z0-9]+){2}"
+
+
+def _wandb_keys(text: str) -> Iterator[tuple[int, int]]:
+    for match in re.finditer(
+        r"\bwandb[ .]login\b[^\n;|&]{0,80}?(?<![A-Za-z0-9])([0-9a-f]{40})(?![A-Za-z0-9])", text
+    ):
+        yield match.span(1)
+
+
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
     from npac.diagnostics.long_credentials import private_keys
 
@@ -83,6 +93,24 @@ _FORMS = (
     ),
     _form("a GitLab token", ("glpat-",), r"glpat-[A-Za-z0-9_-]{20,}", r"glpat-[A-Za-z0-9_-]{4,}"),
     _form("a Slack token", ("xox",), r"xox[abeoprs]-[A-Za-z0-9-]{10,}", r"xox[abeoprs]-[A-Za-z0-9-]{4,}"),
+    _form(
+        "a webhook of Slack",
+        ("hooks.slack.com/",),
+        rf"hooks\.slack\.com/{_SLACK}/(?![A-Za-z0-9]*?([A-Za-z0-9])\1{{15}})[A-Za-z0-9]{{16,}}",
+        rf"hooks\.slack\.com/{_SLACK}/[A-Za-z0-9]+",
+    ),
+    _form(
+        "a webhook of Discord",
+        ("/api/webhooks/",),
+        r"discord(?:app)?\.com/api/webhooks/[0-9]{10,}/[A-Za-z0-9_-]{30,}",
+        r"discord(?:app)?\.com/api/webhooks/[0-9]{4,}/[A-Za-z0-9_-]+",
+    ),
+    _form(
+        "an API key of Weights & Biases",
+        ("wandb",),
+        _wandb_keys,
+        r"(?<=wandb login )[0-9a-f]{8,}",
+    ),
     _form("a Google API key", ("AIza",), r"AIza[0-9A-Za-z_-]{35}", r"AIza[0-9A-Za-z_-]{8,}"),
     _form("a Google access token", ("ya29.",), r"ya29\.[A-Za-z0-9_-]{20,}", r"ya29\.[A-Za-z0-9_-]{4,}"),
     _form("a PyPI token", ("pypi-AgE",), r"pypi-AgE[A-Za-z0-9_-]{20,}", r"pypi-AgE[A-Za-z0-9_-]{4,}"),

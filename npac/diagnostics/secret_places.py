@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterator
 
 from npac.text.source import SourceFile, Span
 
-_KEY = r"""(?P<quote>["']?)(?P<key>[A-Za-z_][A-Za-z0-9_.-]*)(?P=quote)[ \t]*:(?=\s|\Z)[ \t]*"""
+_KEY = (
+    r"""(?P<quote>["']?)(?<![A-Za-z0-9_.-])(?P<key>[A-Za-z_][A-Za-z0-9_.-]*)(?P=quote)"""
+    r"""[ \t]*:(?=\s|\Z)[ \t]*"""
+)
 _HARMLESS = r"""["']?\{\{|["']?\$|\*[A-Za-z0-9]|(?:true|false|null|~)[ \t]*(?:#|\Z)|#|\Z"""
 """What is certainly no value: a token, a variable, an alias, a word of YAML, nothing."""
 _BLOCK = r"[|>][-+0-9]*[ \t]*(?:#|\Z)"

@@ -13,6 +13,7 @@ from npac.flow.overrides import Overrides
 from npac.flow.passes import Dominators, dominators, reverse_postorder
 from npac.flow.steps import Steps, build_steps
 from npac.flow.structure import Structure, build_structure, exit_circles
+from npac.flow.switched import Switched, switched_circles
 from npac.flow.symbolic import hole_names
 from npac.flow.ways import Ways
 from npac.ir.values import Hole, Value
@@ -25,7 +26,7 @@ MAX_STEPS = 250_000
 class Flow:
     """A spec with names, config, steps and structure resolved.
 
-    ``graph`` is None when states contain themselves; all that is built on it is then missing too.
+    ``graph`` is None when there are no states; all that is built on it is then missing too.
     """
 
     def __init__(
@@ -40,6 +41,8 @@ class Flow:
         self.structure = structure
         self.circles: list[tuple[str, ...]] = []
         """Circles of next and transitions, each with its first state at its end again."""
+        self.switched: list[Switched] = []
+        """Circles that other values of config would make, where there are none as it stands."""
         self.graph: FlowGraph | None = None
         self.order: list[int] = []
         self.dominators: Dominators | None = None
@@ -47,6 +50,8 @@ class Flow:
         self.pins: Mapping[str, str] = {}
         """Images as written, and the digest references that a link option puts in their place."""
         self.findings: list[Diagnostic] = []
+        self.secrets: list[str] = []
+        """Values in the spec of which no character is shown, once they have been looked for."""
         self._ways: Ways | None = None
         self._near_images: dict[str, list[str]] = {}
 
@@ -158,7 +163,9 @@ def build_flow(
     flow.max_steps = max_steps
     flow.pins = pins or {}
     flow.circles = exit_circles(structure, spec)
-    if structure.cycles or not spec.states:
+    if not flow.circles:
+        flow.switched = switched_circles(spec, config, structure)
+    if not spec.states:
         return flow
     flow.graph = build_graph(spec, structure)
     flow.order = reverse_postorder(flow.graph)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\Z")
 _NODE = 1024
 """Bytes that a node of a profile counts for when it is filled in again, the work of the rules included."""
-_COUNTS = ("disk_size", "num_nodes")
+COUNTS = ("disk_size", "num_nodes")
 """Profile keys that take a whole number, or the config key that holds one."""
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}\Z")
 
@@ -85,7 +85,12 @@ def build_steps(spec: Spec, catalog: Catalog, config: Config, report: list[Diagn
     """Evaluate every text of every state."""
     evaluator = Evaluator(spec, config, report)
     builder = _StepBuilder(spec, catalog, config, evaluator, report)
-    return Steps({name: builder.build(state) for name, state in spec.states.items()}, evaluator)
+    steps = Steps({name: builder.build(state) for name, state in spec.states.items()}, evaluator)
+    if evaluator.lacking:
+        from npac.flow.lacking import name_states
+
+        name_states(spec, catalog, evaluator.lacking, report)
+    return steps
 
 
 class _StepBuilder:
@@ -237,7 +242,7 @@ class _StepBuilder:
             return name, self._nothing
         tree = {
             key: self._count(value, state.name.value, params)
-            if key in _COUNTS
+            if key in COUNTS
             else self._tree(value, state.name.value, params)
             for key, (_, value) in profile.node.entries.items()
             if not key.startswith("x-")
@@ -294,7 +299,7 @@ def _config_keys(profile: Node) -> tuple[str, ...] | None:
                     return None
                 if token.scope == "config":
                     found[token.path] = None
-        elif key in _COUNTS and isinstance(parsed := parse_count(top.value.strip()), KeyRef):
+        elif key in COUNTS and isinstance(parsed := parse_count(top.value.strip()), KeyRef):
             found[parsed.key] = None
     return tuple(found)
 

@@ -4,7 +4,7 @@ Only what is sound is given on: a reference to a state that does not exist is re
 rules and left out here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +19,9 @@ from npac.text.yaml_nodes import Scalar
 class Structure:
     """Containment and exits of the states of one spec."""
 
-    __slots__ = ("_after", "_loop_around", "_outermost", "_places", "cycles", "exits", "members", "parent")
+    __slots__ = (
+        "_after", "_loop_around", "_outermost", "_places", "closing", "cycles", "exits", "members", "parent",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.parent: dict[str, str] = {}
@@ -27,7 +29,11 @@ class Structure:
         self.members: dict[str, tuple[str, ...]] = {}
         """The members of each group that exist, in order, each once."""
         self.cycles: list[tuple[str, ...]] = []
-        """Groups that contain themselves, each as the chain that leads back to its first name."""
+        """Groups that contain themselves, each as the chain that leads back to its first name.
+
+        In ``parent`` and ``members`` the last link of the chain is left out."""
+        self.closing: set[tuple[str, ...]] = set()
+        """These last links: the group that contains, and the member."""
         self.exits: dict[str, Exits] = {}
         """Where each state outside groups leads."""
         self._after: dict[str, str] | None = None
@@ -68,10 +74,17 @@ class Structure:
 
     def encloses(self, group: str, name: str) -> bool:
         """Say whether ``name`` is a member of ``group``, or a member's member, and so on."""
+        outer, inner = self.place(group), self.place(name)
+        return outer is not None and inner is not None and outer[0] < inner[0] and inner[1] <= outer[1]
+
+    def place(self, name: str) -> tuple[int, int] | None:
+        """Give two numbers of a state in a group, or of a group, that lie between those of its groups.
+
+        They rise in the order in which members run.  None for a state that is in no group and is none.
+        """
         if not self._places:
             self._number()
-        outer, inner = self._places.get(group), self._places.get(name)
-        return outer is not None and inner is not None and outer[0] < inner[0] and inner[1] <= outer[1]
+        return self._places.get(name)
 
     def after(self, name: str) -> str | None:
         """Give the member of its group that stands right after ``name``, or None."""
@@ -96,7 +109,8 @@ class Structure:
                 self._places.setdefault(name, (begun[name], clock))
                 continue
             begun[name] = clock
-            stack.extend(child for child in self.members.get(name, ()) if self.parent.get(child) == name)
+            members = reversed(self.members.get(name, ()))
+            stack.extend(child for child in members if self.parent.get(child) == name)
 
     def enclosing_loops(self, spec: Spec, name: str) -> tuple[str, ...]:
         """Give the looped groups around ``name``, the outermost first (not ``name`` itself)."""
@@ -134,57 +148,76 @@ class Exits(NamedTuple):
 def build_structure(spec: Spec, config: Config) -> Structure:
     """Work out containment and exits."""
     structure = Structure()
-    for name, state in spec.states.items():
-        if not state.is_group:
-            continue
+    groups = {name: state for name, state in spec.states.items() if state.is_group}
+    rings = _rings(groups)
+    structure.cycles = [ring[:-1] for ring in rings]
+    structure.closing = {ring[-2:] for ring in rings}
+    for name, state in groups.items():
         children: list[str] = []
         for member in state.members:
             child = member.value
-            if child not in spec.states or child in structure.parent:
+            closes = (name, child) in structure.closing
+            if closes or child not in spec.states or child in structure.parent:
                 continue
             children.append(child)
             structure.parent[child] = name
         structure.members[name] = tuple(children)
-    _find_cycles(structure)
-    for cycle in structure.cycles:
-        for name in cycle:  # from here on, following parents always ends
-            structure.parent.pop(name, None)
+    if rings:
+        _cut(structure)
     for name, state in spec.states.items():
         if name not in structure.parent:
-            structure.exits[name] = _exits(spec, state, config, structure)
+            structure.exits[name] = exits_of(
+                spec, state, structure, lambda item: condition_holds(config, item)
+            )
     return structure
 
 
-def _find_cycles(structure: Structure) -> None:
+def _rings(groups: Mapping[str, State]) -> list[tuple[str, ...]]:
+    """Give circles of groups that contain one another, each seen from the outermost group around it."""
+
+    def follow(name: str) -> list[str]:
+        return list(dict.fromkeys(item.value for item in groups[name].members if item.value in groups))
+
+    named = {item.value for state in groups.values() for item in state.members}
+    return circles((*(name for name in groups if name not in named), *groups), follow)
+
+
+def _cut(structure: Structure) -> None:
+    """Let no state contain itself, so that following parents always ends.
+
+    Of circles that share a group one is given, and without its last link others may be left.
+    """
     done: set[str] = set()
-    for start in structure.parent:
-        chain: dict[str, int] = {}
+    for start in list(structure.parent):
+        chain: dict[str, None] = {}
         at: str | None = start
         while at is not None and at not in done and at not in chain:
-            chain[at] = len(chain)
+            chain[at] = None
             at = structure.parent.get(at)
         if at is not None and at in chain:
-            cycle = list(chain)[chain[at] :]
-            cycle.reverse()
-            structure.cycles.append(tuple(cycle))
+            above = structure.parent.pop(at)
+            structure.members[above] = tuple(name for name in structure.members[above] if name != at)
         done.update(chain)
 
 
 def condition_holds(config: Config, transition: Transition) -> bool | None:
-    """Decide an ``if``: None when it cannot be read.
+    """Decide an ``if``: None when it cannot be read."""
+    if transition.condition is None:
+        return True
+    parsed = parse_condition(transition.condition.value)
+    return counts_as_true(config, parsed.key) if isinstance(parsed, Condition) else None
+
+
+def counts_as_true(config: Config, key: str) -> bool | None:
+    """Say whether an ``if`` takes a config key for true: None when there is no such key.
 
     False for an unquoted ``false``, ``null`` or ``0`` and for an empty text; true otherwise, also
     for a text that depends on the run.
     """
-    if transition.condition is None:
-        return True
-    parsed = parse_condition(transition.condition.value)
-    if not isinstance(parsed, Condition):
-        return None
-    entry = config.entries.get(parsed.key)
+    entry = config.entries.get(key)
     if entry is None:
         return None
-    config.read.add(parsed.key)
+    config.read.add(key)
     node = entry.node
     if not isinstance(node, Scalar):
         return True
@@ -192,7 +225,7 @@ def condition_holds(config: Config, transition: Transition) -> bool | None:
         return False
     if node.style == "" and node.value in ("0", "-0", "+0"):
         return False
-    return config.values.get(parsed.key, "") != ""
+    return config.values.get(key, "") != ""
 
 
 def dead_transitions(state: State) -> Iterator[tuple[Transition, Transition]]:
@@ -218,11 +251,14 @@ def dead_transitions(state: State) -> Iterator[tuple[Transition, Transition]]:
         first.setdefault((keys[-1], when), item)
 
 
-def _exits(spec: Spec, state: State, config: Config, structure: Structure) -> Exits:
+def exits_of(
+    spec: Spec, state: State, structure: Structure, holds: Callable[[Transition], bool | None]
+) -> Exits:
+    """Give where a state leads; ``holds`` decides an ``if``, None standing for one that cannot be read."""
     following = _target(spec, state.next, structure)
     if state.terminal or state.parallel is not None:
         return Exits(False, following, following)
-    live = [item for item in state.transitions if condition_holds(config, item) is not False]
+    live = [item for item in state.transitions if holds(item) is not False]
     if not live or live[0].when is None:
         target = _target(spec, live[0].goto, structure) if live else following
         return Exits(False, target, target)
@@ -251,24 +287,37 @@ def _target(spec: Spec, name: Scalar | None, structure: Structure) -> str | None
     return structure.outermost(name.value)
 
 
-def exit_circles(structure: Structure, spec: Spec) -> list[tuple[str, ...]]:
-    """Give circles of next and transitions among the states outside groups, looking from the first state."""
+def exit_circles(
+    structure: Structure, spec: Spec, exits: Mapping[str, Exits] | None = None
+) -> list[tuple[str, ...]]:
+    """Give circles of next and transitions among the states outside groups, looking from the first state.
+
+    ``exits`` are where states lead with other values of config, those of ``structure`` if left out.
+    """
+    leads = structure.exits if exits is None else exits
 
     def follow(name: str) -> list[str]:
-        exits = structure.exits[name]
-        targets = [exits.promote] if exits.promote == exits.loop_back else [exits.promote, exits.loop_back]
-        return [at for at in targets if at is not None and at in structure.exits]
+        found = leads[name]
+        targets = [found.promote] if found.promote == found.loop_back else [found.promote, found.loop_back]
+        return [at for at in targets if at is not None and at in leads]
 
     first = structure.outermost(spec.initial.value) if spec.initial is not None else ""
-    starts = [first, *structure.exits] if first in structure.exits else structure.exits
+    starts = [first, *leads] if first in leads else leads
     return circles(starts, follow)
 
 
-def exit_scalar(spec: Spec, config: Config, structure: Structure, name: str, target: str) -> Scalar | None:
-    """Give the ``goto`` or ``next`` by which a state outside groups leads to ``target``, or None."""
+def exit_scalar(
+    spec: Spec, structure: Structure, name: str, target: str, holds: Callable[[Transition], bool | None]
+) -> Scalar | None:
+    """Give the ``goto`` or ``next`` by which a state outside groups leads to ``target``, or None.
+
+    One that names ``target`` itself comes before one that names a member of it.  ``holds`` decides an ``if``.
+    """
     state = spec.states[name]
-    named = [item.goto for item in state.transitions if condition_holds(config, item) is not False]
-    for scalar in (*named, state.next):
-        if scalar is not None and _target(spec, scalar, structure) == target:
-            return scalar
-    return None
+    named = [item.goto for item in state.transitions if holds(item) is not False]
+    found = [
+        scalar
+        for scalar in (*named, state.next)
+        if scalar is not None and _target(spec, scalar, structure) == target
+    ]
+    return min(found, key=lambda scalar: scalar.value != target, default=None)

@@ -94,6 +94,8 @@ class Evaluator:
         self.config = config
         self.report = report
         self.uses: list[FlowUse] = []
+        self.lacking: dict[tuple[Span, str], list[str]] = {}
+        """By place and config key: the states for which that key is given nowhere."""
         self.states = Names(spec.states)
         self._loops = [name for name, state in spec.states.items() if state.loop is not None]
         self._loop_names = Names(self._loops)
@@ -219,6 +221,8 @@ class Evaluator:
             value = self.config.values.get(path)
             if value is None and not self._is_broken(path):
                 item = missing_config(self.config, token, place(token.start, token.end))
+                if item.code.name == "unknown-config-key":
+                    self.lacking.setdefault((item.span, path), []).append(state)
                 if path in self.spec.states[state].params:
                     help_text = f"params see the base config, not each other; give {path} in config"
                     item = finding(item.code.name, item.message, item.span, help_text)

@@ -27,7 +27,7 @@ from npac.rules.control import (
 from npac.rules.decisions import mode, sources, written
 from npac.rules.resources import images, late_values, nodes, profiles
 from npac.rules.secrets import plain_text
-from npac.rules.tokens import config_keys, late_lengths, order, shell_values
+from npac.rules.tokens import config_keys, late_lengths, order, params, retyped, shell_values
 from npac.rules.tools import known
 
 Rule = Callable[[Flow], Iterable[Diagnostic]]
@@ -59,5 +59,7 @@ RULES: tuple[Rule, ...] = (
     shell_values.check,
     late_lengths.check,
     program_size.check,
+    params.check,
+    retyped.check,
     config_keys.check,  # last: by then every other rule has said which keys it reads
 )

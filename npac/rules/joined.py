@@ -32,7 +32,6 @@ def joined(flow: Flow, unread: Unread, findings: Sequence[Diagnostic]) -> list[D
     """Give the findings with those of one cause joined, in the order of their places."""
     found = sorted(findings, key=lambda item: (item.span.source.path, item.span.start))
     found = _misnamed(unread, found)
-    found = _circles(found)
     found = _uses(found)
     found = _values(found)
     found = _idle(unread, found)
@@ -91,12 +90,6 @@ def _misnamed(unread: Unread, findings: Sequence[Diagnostic]) -> list[Diagnostic
         return any(unread.same_mapping(item, other) for other in others)
 
     return [item for item in findings if not echo(item)]
-
-
-def _circles(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Drop that a name is a member's where naming its group would close a circle: that is said there."""
-    closing = {item.span for item in findings if item.code.name == "flow-cycle"}
-    return [item for item in findings if item.code.name != "member-as-target" or item.span not in closing]
 
 
 def _values(findings: Sequence[Diagnostic]) -> list[Diagnostic]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
+from npac.rules.guesses import may_be, suggested, words
 from npac.syntax.ast import State
 from npac.syntax.language import SPEC, STATE
 from npac.syntax.nearest import Names, is_slip
@@ -23,7 +24,9 @@ _VITAL = (
     frozenset(("run", "toolRef", "sequence", "parallel")),
     frozenset(("next", "transitions", "terminal", "sequence", "parallel")),
 )
-"""Keys of which a state hardly does without all."""
+"""Keys of which a state hardly does without all; a member of a group does without the second."""
+LEADING = frozenset(("next", "transitions", "sequence", "parallel"))
+"""Keys that lead from one state to others."""
 
 
 _ROUTES_ARE_KNOWN = frozenset(("unknown-predicate", "bad-condition", "unknown-config-key", "value-not-text"))
@@ -39,7 +42,7 @@ class _Entry(NamedTuple):
 
 
 class Unread:
-    """What could not be read; ``any`` says whether there is anything.
+    """What could not be read.
 
     ``states`` maps a state to its keys, ``everywhere`` are all these keys, ``top`` the sections of the
     spec (``profiles``: something inside ``resources``), ``config`` the places of config keys.
@@ -51,7 +54,10 @@ class Unread:
         self.everywhere: set[str] = set()
         self.top: set[str] = set()
         self.config: set[int] = set()
-        self.any = False
+        self.leads_anywhere = False
+        """Something that leads to states could not be read, and nothing says to which."""
+        self.reads_anything = False
+        """Where a config key should be read, none is named that exists or is like one that does."""
         self.bad_names: list[Span] = []
         self._top = _entries(flow.spec.top, SPEC.names, {})
         self._config: list[_Entry] | None = None
@@ -59,6 +65,9 @@ class Unread:
         self._states = sorted(flow.spec.states.values(), key=_start)
         self._starts = [_start(state) for state in self._states]
         self._inside: dict[str, list[_Entry]] = {}
+        self._texts: set[tuple[int, int]] = set()
+        self._meant: set[str] = set()
+        self._words: set[str] | None = None
 
     def owner(self, span: Span) -> State | None:
         """Give the state in whose definition a place is."""
@@ -80,14 +89,6 @@ class Unread:
             return False
         return self._has_none(state.name.value, keys)
 
-    def gives_more(self, span: Span) -> bool:
-        """Say whether the state at a place has a mapping under a key that nobody knows, and no params."""
-        state = self.owner(span)
-        node = self._node(state) if state is not None and self.lacks(span, frozenset(("params",))) else None
-        return node is not None and any(
-            isinstance(value, Map) and key not in STATE.names for key, (_, value) in node.entries.items()
-        )
-
     def some(self, keys: frozenset[str]) -> bool:
         """Say whether one of these keys could not be read in some state.
 
@@ -95,10 +96,24 @@ class Unread:
         """
         if not keys.isdisjoint(self.everywhere):
             return True
+        parent = self.flow.structure.parent
         return any(
-            ANY in lost and any(group & keys and self._has_none(state, group) for group in _VITAL)
+            ANY in lost
+            and any(
+                group & keys and self._has_none(state, group)
+                for group in (_VITAL[:1] if state in parent else _VITAL)
+            )
             for state, lost in self.states.items()
         )
+
+    @property
+    def words(self) -> set[str]:
+        """The names in what could not be read, and those that findings about it say may be meant."""
+        if self._words is None:
+            text = self.flow.spec.source.text
+            self._words = {word for begin, end in self._texts for word in words(text[begin:end])}
+            self._words |= self._meant
+        return self._words
 
     def _has_none(self, name: str, keys: frozenset[str]) -> bool:
         state = self.flow.spec.states.get(name)
@@ -153,8 +168,12 @@ class Unread:
         return entry is not None and lack.span.start < key.span.start <= entry.end
 
     def lose(self, state: str, keys: Iterable[str]) -> None:
-        """Take keys of a state as unread."""
+        """Take keys of a state as unread, without a text that says what would stand there."""
         lost = set(keys)
+        self.leads_anywhere = self.leads_anywhere or ANY in lost or not lost.isdisjoint(LEADING)
+        self._lose(state, lost)
+
+    def _lose(self, state: str, lost: set[str]) -> None:
         self.states.setdefault(state, set()).update(lost)
         self.everywhere.update(lost)
 
@@ -162,31 +181,84 @@ class Unread:
         """Take the place of a finding as one that could not be read."""
         if item.span.source is not self.flow.spec.source:
             return
-        self.any = True
+        meant = set(suggested(item.help))
+        if item.code.name == "unknown-state":
+            meant.update(self.flow.steps.evaluator.states.nearest(item.span.text.strip("'\"")))
+        self._meant |= meant
+        if not meant and self._reads_some_key(item):
+            self.reads_anything = True
         if item.code.name == "bad-name":
             self.bad_names.append(item.span)
         state = self.owner(item.span)
-        if item.code.name == "duplicate-key" and item.related:
+        twice = item.code.name in ("duplicate-key", "duplicate-state") and bool(item.related)
+        if item.code.name == "duplicate-key" and twice:
             # the second of two ends no mapping, as nothing of it was kept: the first says where they are
             first = item.related[0].span
             state = self.owner(first)
             if state is not None and first == state.name.span:
                 state = None  # a whole state was left out
             else:
+                self._left_out(item, state)
                 item = item._replace(span=first)
         if state is None:
             self._section(item)
             return
-        keys = set(_at(self._entries_of(state), item))
+        keys: set[str] = set()
+        read = ""
+        for entry in _at(self._entries_of(state), item):
+            if not twice:
+                self._texts.add((entry.start, entry.end))
+                read += self.flow.spec.source.text[entry.start : entry.end]
+            keys |= self._meant_by(state, entry)
         if item.code.name == "duplicate-state":
-            self.everywhere.update(
-                ("next", "transitions", "sequence", "parallel")
-            )  # of the one that is left out
+            keys |= LEADING  # of the one that is left out
         if state.works or state.is_group:
             keys -= {"run", "toolRef"}  # what it does is known
         if item.code.name in _ROUTES_ARE_KNOWN:
             keys.discard("transitions")
-        self.lose(state.name.value, keys)
+        if not keys.isdisjoint(LEADING) or ANY in keys:
+            named = meant if item.code.name == "unknown-state" else meant.union(words(read))
+            listed = item.code.name == "wrong-type" and not keys.isdisjoint(("sequence", "parallel"))
+            # more than one may have been meant, or the whole state is not known
+            if listed or ANY in keys or named.isdisjoint(self.flow.spec.states):
+                self.leads_anywhere = True
+        self._lose(state.name.value, keys)
+
+    def _reads_some_key(self, item: Diagnostic) -> bool:
+        """Say whether a config key should be read at the place of a finding, which does not say which."""
+        name = item.code.name
+        if name in ("bad-condition", "bad-token"):
+            text = item.span.text
+            asked = name == "bad-condition" or "config" in text
+            return asked and self.flow.config.entries.keys().isdisjoint(words(text))
+        lacking = name == "missing-key" and item.message.endswith((" no uri", " no max"))
+        return lacking or name == "unknown-config-key"
+
+    def _left_out(self, item: Diagnostic, state: State | None) -> None:
+        """Take what stands behind the second of two keys as unread, up to the next key."""
+        place = item.span.start
+        if state is not None:
+            ends, end = [entry.start for entry in self._entries_of(state)], state.span.end
+        else:
+            inside = next(_at(self._top, item), None)
+            end = inside.end if inside is not None else len(item.span.source.text)
+            ends = [*self._starts, *(entry.start for entry in self._config_entries())]
+        self._texts.add((place, min((at for at in ends if place < at), default=max(item.span.end, end))))
+
+    def _config_entries(self) -> list[_Entry]:
+        if self._config is None:
+            value = self.flow.spec.top.get("config")
+            self._config = _entries(value, (), {}) if isinstance(value, Map) else []
+        return self._config
+
+    def _meant_by(self, state: State, entry: _Entry) -> set[str]:
+        """Give the key that an entry of a state is, or those that it may have been meant as."""
+        node = self._node(state) if entry.key == ANY else None
+        if node is None:
+            return {entry.key}
+        value = next((value for key, value in node.entries.values() if key.start == entry.start), None)
+        spec = self.flow.spec
+        return may_be(value, state, spec.states, spec.profiles) if value is not None else {ANY}
 
     def mark_name(self, item: Diagnostic) -> None:
         """Take a name that names nothing: its place, and what it asks of the state that it names."""
@@ -204,18 +276,24 @@ class Unread:
     def _section(self, item: Diagnostic) -> None:
         if item.code.name == "no-states":
             self.top.add("states")
-        for key in _at(self._top, item):
-            if key == ANY and self._is_scalar(item.span.start):
-                continue  # no section is a single word
+        if item.code.name in ("duplicate-key", "duplicate-state"):
+            self._left_out(item, None)
+        for entry in _at(self._top, item):
+            key = entry.key
             value = self.flow.spec.top.get(key)
             if key == "config" and isinstance(value, Map):
-                if self._config is None:
-                    self._config = _entries(value, (), {})
-                index = bisect_right(self._config, item.span.start, key=lambda entry: entry.start) - 1
-                if index >= 0 and item.span.start <= self._config[index].end:
-                    self.config.add(self._config[index].start)
-            else:
-                self.top.add("profiles" if key == "resources" and isinstance(value, Map) else key)
+                for inner in _at(self._config_entries(), item):
+                    self.config.add(inner.start)
+                    if item.code.name != "duplicate-key":
+                        self._texts.add((inner.start, inner.end))
+                continue
+            if item.code.name not in ("duplicate-key", "duplicate-state"):
+                self._texts.add((entry.start, entry.end))
+            if key == ANY and self._is_scalar(item.span.start):
+                continue  # no section is a single word
+            if key == "metadata" and isinstance(value, Map) and not _may_hide_mode(value, item.span.start):
+                continue
+            self.top.add("profiles" if key == "resources" and isinstance(value, Map) else key)
 
     def _is_scalar(self, place: int) -> bool:
         """Say whether the key of the spec that stands at a place has a single word behind it."""
@@ -273,12 +351,23 @@ def _beginning(entries: list[_Entry], place: int) -> _Entry | None:
     return entries[index] if index < len(entries) and entries[index].start == place else None
 
 
-def _at(entries: list[_Entry], item: Diagnostic) -> Iterator[str]:
-    """Give the keys in which a finding stands; a key that is only misspelt was read all the same."""
+def _may_hide_mode(metadata: Map, place: int) -> bool:
+    """Say whether the mode of execution is what stands at a place, or a key that nobody knows may be it."""
+    for text, (key, value) in metadata.entries.items():
+        if key.start <= place <= max(key.end, value.end):
+            if text == "executionMode":
+                return True
+            unknown = text not in ("name", "description", "namespace", "labels")
+            return unknown and isinstance(value, Scalar) and "executionMode" not in metadata.entries
+    return False
+
+
+def _at(entries: list[_Entry], item: Diagnostic) -> Iterator[_Entry]:
+    """Give the entries in which a finding stands; a key that is only misspelt was read all the same."""
     place = item.span.start
     index = bisect_right(entries, place, key=lambda entry: entry.start) - 1
     while index >= 0 and entries[index].start <= place <= entries[index].end:
         entry = entries[index]
         if item.code.name != "unknown-key" or place != entry.start or entry.key == ANY:
-            yield entry.key
+            yield entry
         index -= 1

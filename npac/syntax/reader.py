@@ -19,6 +19,7 @@ NAME = re.compile(rf"{NAME_PATTERN}\Z")
 ENV_NAME = re.compile(rf"{ENV_PATTERN}\Z")
 
 _TOKEN_NAMES = ("unknown-scope", "unknown-transform")
+_DOLLARS = ("${{", "${config.", "${run.", "${state.", "${loop.", "${params.", "${secrets.")
 _YAML11_TRUE = frozenset(("yes", "Yes", "YES", "on", "On", "ON", "y", "Y"))
 _YAML11_FALSE = frozenset(("no", "No", "NO", "off", "Off", "OFF", "n", "N"))
 
@@ -124,7 +125,18 @@ class Reader:
                 edit = Edit(whole, problem.suggestion)
                 fix = Fix(f"write {problem.suggestion}", (edit,), safe=False)
             self.report.append(finding(name, problem.message, span, problem.help, fix=fix))
+        if scalar.value.count("{{") != len(template.tokens) or _has_dollar(scalar.value):
+            self._foreign(scalar)
         return Text(scalar, template)
+
+    def _foreign(self, scalar: Scalar) -> None:
+        """Note what looks like a token of another tool."""
+        from npac.syntax.foreign_tokens import foreign_tokens  # most specs have none
+
+        for item in foreign_tokens(scalar.value):
+            if self._lists("foreign-token", scalar):
+                span = scalar.inner(item.start, item.end)
+                self.report.append(finding("foreign-token", item.message, span, item.help))
 
     def plain_name(self, node: Node, what: str) -> Scalar | None:
         """Read a name: text without tokens."""
@@ -239,7 +251,9 @@ class Reader:
             if canonical not in names:
                 if not self._lists("unknown-key", key):
                     continue
-                place = _belongs(text, names) if guess else ""
+                place, same = _meant(text, names) if guess else ("", "")
+                if same:
+                    slips.append((same, key, value))
                 near = [] if place else self._known.setdefault(names, Names(names)).nearest(text)
                 if place:
                     help_text = place
@@ -269,7 +283,12 @@ class Reader:
         return found
 
 
-def _belongs(key: str, known: tuple[str, ...]) -> str:
-    from npac.syntax.elsewhere import belongs  # most specs never ask
+def _has_dollar(text: str) -> bool:
+    return "${" in text and any(begin in text for begin in _DOLLARS)
 
-    return belongs(key, known)
+
+def _meant(key: str, known: tuple[str, ...]) -> tuple[str, str]:
+    from npac.syntax.elsewhere import belongs, foreign  # most specs never ask
+
+    place = belongs(key, known)
+    return (place, "") if place else foreign(key, known)

@@ -26,8 +26,8 @@ _LONGEST_PATH = 2048
 """Characters of the dotted path of a config mapping whose keys are still config keys of their own."""
 
 SECRET_HELP = (
-    "name the environment variable in secrets: [...] "
-    "and give its value by --secret-env when the run is started"
+    "name an environment variable in the state's secrets: [NAME], read $NAME in its command, and run with "
+    "--secret-env NAME: the value comes from the environment that npac is started in"
 )
 
 
@@ -42,6 +42,12 @@ def parse_spec(source: SourceFile) -> Parsed:
     """Read ``source`` into a syntax tree."""
     report: list[Diagnostic] = []
     node, problems = parse_yaml(source)
+    readable = not problems
+    if any(problem.kind == "complex-key" for problem in problems):
+        from npac.syntax.unquoted import unquoted
+
+        problems, found = unquoted(node, problems)
+        report += found
     for problem in problems:
         related = (Related(*problem.related),) if problem.related else ()
         report.append(finding(problem.kind, problem.message, problem.span, problem.help, related=related))
@@ -49,7 +55,7 @@ def parse_spec(source: SourceFile) -> Parsed:
         _invisible(source, report)
     report.extend(written_credentials(source))
     if node is None:
-        if not problems:
+        if readable:
             message = "the file holds no YAML document"
             report.append(
                 finding("not-a-spec", message, source.span(0, 0), f"begin with apiVersion: {API_VERSIONS[0]}")

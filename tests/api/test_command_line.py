@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from npac.cli.main import COMMANDS
+from npac.cli.commands import COMMANDS
 from tests.api.command import invoke, spawn
 from tests.api.specs import BROKEN, GOOD, PLAIN, WARNED
 
@@ -102,7 +102,7 @@ def test_check_reads_standard_input(tmp_path: Path) -> None:
     assert outcome.code == 1
     findings = json.loads(outcome.out)
     assert {item["path"] for item in findings} == {"piped.yaml"}
-    keys = {"code", "name", "severity", "message", "path", "range", "related", "help", "fix", "url"}
+    keys = {"code", "name", "severity", "message", "path", "range", "related", "help", "fix", "explain"}
     assert all(set(item) == keys for item in findings)
 
 

@@ -83,7 +83,7 @@ def test_help_imports_no_command(tmp_path: Path) -> None:
     code, names = modules("--help", cwd=tmp_path)
     assert code in (0, None)
     commands = {name for name in names if name.startswith("npac.cli.")}
-    assert commands == {"npac.cli.main", "npac.cli.given", "npac.cli.streams"}
+    assert commands == {"npac.cli.main", "npac.cli.commands", "npac.cli.given", "npac.cli.streams"}
     # click itself wraps its help with these two
     wrapping = {"shutil", "textwrap"}
     assert among(names, (HEAVY - wrapping) | {"yaml", "npac.api", "npac.catalog"}) == set()
@@ -97,3 +97,11 @@ def test_planning_imports_no_backend(tmp_path: Path) -> None:
         among(names, {"pydantic", "jinja2", "jsonschema", "boto3", "kubernetes", "sky", "asyncio"}) == set()
     )
     assert among(names, {"npac.backends", "npac.engines", "npac.ledger", "npac.launch"}) == set()
+
+
+def test_checking_files_without_options_reads_no_command_line_by_click(tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text(PLAIN, encoding="utf-8")
+    code, names = modules("check", "spec.yaml", cwd=tmp_path)
+    assert code in (0, None)
+    assert "click" not in names
+    assert "yaml" in names

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from npac.api import NpacError, Options, run
-from npac.cli.main import COMMANDS, LazyGroup
-from npac.cli.main import main as group
+from npac.cli.commands import COMMANDS, LazyGroup
+from npac.cli.commands import main as group
 from tests.api.command import invoke, spawn
 from tests.api.specs import GOOD, PLAIN
 

@@ -46,12 +46,14 @@ def test_a_failed_step_is_mended_and_tried_again(home: Path, capsys: pytest.Capt
     said = everywhere(capsys, failed)
     assert said == (
         "mend what made first fail, then: npac retry r; "
-        f"if the spec, a --var or a code path has to change: npac run {spec}"
+        f"if the spec, a --var or a code path has to change: npac resume r --amend {spec}; "
+        f"or, anew: npac run {spec}"
     )
     assert told(invoke(capsys, "resume", "r", *FAST)) == said
     assert "npac logs r first" in invoke(capsys, "status", "r").out
     (home / "mended").touch()
-    retry, anew = commands(said)
+    retry, amend, anew = commands(said)
+    assert amend == ["resume", "r", "--amend", str(spec)]
     assert invoke(capsys, *retry, *FAST).code == 0
     assert invoke(capsys, *anew, *FAST).code == 0
 

@@ -127,3 +127,30 @@ def test_of_one_kind_only_so_many_are_listed_and_the_others_counted(make, codes)
     assert (listed[-1].code.id, listed[-1].severity) == ("NPA302", Severity.ERROR)
     assert list(limited(found, most=6)) == found
     assert list(limited(found, most=2, but=("unknown-state", "old-spelling"))) == found
+
+
+def test_counts_of_what_was_left_out_are_put_together(make):
+    from npac.diagnostics.collector import limited, shortened
+
+    source = SourceFile("a.yaml", "abcdefgh")
+    many = [make(source, letter, message=letter) for letter in "abcde"]
+    once = list(limited(many, most=3))
+    assert once[-1].message == "2 more of this kind begin here, which are not listed"
+    twice = list(limited([*once, *many], most=4))
+    assert [item.message for item in twice[:-1]] == ["a", "b", "c", "a"]
+    assert twice[-1].message == "6 more of this kind begin here, which are not listed"
+    assert shortened(once[-1]) is once[-1]
+
+
+def test_very_long_names_are_cut_in_their_middle(make):
+    from npac.diagnostics.collector import shortened
+    from npac.diagnostics.diagnostic import Fix
+
+    long = "a." * 5000 + "end"
+    found = make(
+        "abc", "b", message=f"there is no '{long}' here", help=f"write {long}", related=((f"{long}", "c"),)
+    )._replace(fix=Fix(f"write {long}", ()))
+    short = shortened(found)
+    assert short.message.startswith("there is no 'a.a.") and short.message.endswith("a.end' here")
+    assert max(map(len, (short.message, short.help, short.related[0].message, short.fix.message))) < 200
+    assert len(shortened(make("abc", "b", message="word " * 5000)).message) < 5000

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from npac.diagnostics.diagnostic import Diagnostic, Edit, Fix, Related, Severity
-from npac.diagnostics.render import FORMATS, emit, render, rule_url
+from npac.diagnostics.render import FORMATS, emit, render, rule_command
 from npac.text.source import SourceFile
 
 
@@ -47,13 +47,14 @@ def test_an_unknown_format_is_refused():
 
 def test_concise(pair):
     assert render("concise", pair) == (
-        "specs/a b.yaml:1:1: NPA106 old spelling\nspecs/a b.yaml:2:7: NPA302 no `{{config.x}}`: 100%,␊see\n"
+        "specs/a b.yaml:1:1: warning[NPA106] old spelling\n"
+        "specs/a b.yaml:2:7: error[NPA302] no `{{config.x}}`: 100%,␊see\n"
     )
 
 
 def test_concise_color(pair):
     assert render("concise", pair[1:], color=True) == (
-        "\x1b[1mspecs/a b.yaml\x1b[0m:1:1: \x1b[1;33mNPA106\x1b[0m old spelling\n"
+        "\x1b[1mspecs/a b.yaml\x1b[0m:1:1: \x1b[1;33mwarning[NPA106]\x1b[0m old spelling\n"
     )
 
 
@@ -78,7 +79,7 @@ def test_json(pair):
                     }
                 ],
             },
-            "url": "docs/rules/NPA106.md",
+            "explain": "npac explain NPA106",
         },
         {
             "code": "NPA302",
@@ -96,7 +97,7 @@ def test_json(pair):
             ],
             "help": "did you mean `train`?",
             "fix": None,
-            "url": "docs/rules/NPA302.md",
+            "explain": "npac explain NPA302",
         },
     ]
 
@@ -104,7 +105,7 @@ def test_json(pair):
 def test_json_keys_stand_in_the_documented_order(pair):
     first = json.loads(render("json", pair))[0]
     assert list(first) == [
-        *("code", "name", "severity", "message", "path", "range", "related", "help", "fix", "url"),
+        *("code", "name", "severity", "message", "path", "range", "related", "help", "fix", "explain"),
     ]
 
 
@@ -140,8 +141,8 @@ _RULE = _object(
     id=_TEXT,
     name=_TEXT,
     shortDescription=_MESSAGE,
-    help=_MESSAGE,
-    helpUri={"type": "string", "pattern": "^[a-z]+://"},
+    fullDescription=_MESSAGE,
+    help=_object("text", text=_TEXT, markdown=_TEXT),
     defaultConfiguration=_object("level", level=_LEVEL),
 )
 _REPLACEMENT = _object("deletedRegion", deletedRegion=_REGION, insertedContent=_object("", text=_TEXT))
@@ -188,6 +189,10 @@ def test_sarif(pair):
     jsonschema.validate(log, SARIF)
     run = log["runs"][0]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["NPA106", "NPA302"]
+    rule = run["tool"]["driver"]["rules"][1]
+    assert rule["help"]["markdown"].startswith("# NPA302: member-as-target")
+    assert rule["fullDescription"]["text"].startswith("Reports an `initial`")
+    assert "docs/rules" not in json.dumps(log) and "helpUri" not in json.dumps(log)
     assert [result["ruleIndex"] for result in run["results"]] == [0, 1, 1]
     assert [result["level"] for result in run["results"]] == ["warning", "error", "error"]
     first, second, _ = run["results"]
@@ -275,7 +280,7 @@ def test_github_escapes(make, codes):
 
 
 def test_the_page_of_a_code():
-    assert rule_url("NPA302") == "docs/rules/NPA302.md"
+    assert rule_command("NPA302") == "npac explain NPA302"
 
 
 def test_emit_writes_what_the_stream_can_take():
@@ -300,3 +305,10 @@ def test_very_many_findings_have_a_line_each_and_say_the_same(make):
     results = json.loads(log)["runs"][0]["results"]
     assert results == [json.loads(render("sarif", [item]))["runs"][0]["results"][0] for item in found]
     assert log.count("\n") < 1_500 + 60
+
+
+def test_json_takes_a_path_that_is_no_utf8(make):
+    text = render("json", [make("x\n", "x", path="bad\udcff.yaml", related=(("here", "x"),))])
+    (item,) = json.loads(text)
+    assert (item["path"], item["related"][0]["path"]) == ("bad\\xff.yaml", "bad\\xff.yaml")
+    assert json.loads(text.encode("utf-8"))[0]["path"].encode("utf-8") == rb"bad\xff.yaml"

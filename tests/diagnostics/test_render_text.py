@@ -350,8 +350,8 @@ def test_beyond_a_thousand_findings_each_is_one_line(make):
     lines = render("text", found).splitlines()
     more = lines.index("500 more, one on each line:")
     assert sum(line.startswith("error[NPA302]") for line in lines[:more]) == 1000
-    assert lines[more + 1] == "a.yaml:1001:1: NPA302 no state 1000"
-    assert lines[more + 500] == "a.yaml:1500:1: NPA302 no state 1499"
+    assert lines[more + 1] == "a.yaml:1001:1: error[NPA302] no state 1000"
+    assert lines[more + 500] == "a.yaml:1500:1: error[NPA302] no state 1499"
     assert lines[-1] == "1500 errors in 1 file"
     assert "more, one on each line" not in render("text", found[:1000])
 

@@ -200,7 +200,7 @@ def test_help_for_codes():
 
     assert help_for("npa302") == "write `NPA302`"
     assert help_for("NPA303") == "did you mean NPA302?"
-    assert help_for("E501") == "a code is `NPA` and three digits"
+    assert help_for("E501") == "a code is `NPA` and three digits, or its name"
 
 
 def test_prose_about_npac_is_left_alone():
@@ -306,3 +306,85 @@ def test_only_so_many_codes_that_do_not_exist_are_looked_up():
     meant = [item.help.startswith("did you mean") for item in found.malformed]
     assert len(meant) == 100
     assert not any(meant[64:])
+
+
+SCRIPT = """\
+a: 1
+run:
+  shell: |
+    one # npac: ignore[NPA302] checked before
+    # npac: ignore[NPA302] the same
+    two
+    three
+b: four
+"""
+
+
+def test_a_comment_of_a_script_acts_on_the_lines_of_the_script():
+    assert left(SCRIPT, "one", "two", "three", "four") == ["NPA302 about three", "NPA302 about four"]
+
+
+def test_a_comment_at_the_end_of_a_script_says_nothing_of_what_follows():
+    text = "shell: |\n  one\n  # npac: ignore[NPA302]\nb: two\n"
+    assert left(text, "two") == ["NPA302 about two", "NPA901 nothing on this line is silenced by NPA302"]
+
+
+@pytest.mark.parametrize("key", ["note: |", "shell: >", 'shell: "x', "unshell: |", "note: {shell: 1}\nb: |"])
+def test_in_any_other_text_a_number_sign_is_text(key):
+    end = '"' if key.endswith("x") else ""
+    text = f"{key}\n  one # npac: ignore[NPA302]\n  two{end}\n"
+    assert left(text, "one") == ["NPA302 about one"]
+
+
+def test_removing_an_idle_comment_of_a_script_is_not_safe():
+    found = find("shell: |\n  one # npac: ignore[NPA302]\n")
+    (about,) = suppress([], found, unused=UNUSED, malformed=MALFORMED)
+    assert about.fix is not None and not about.fix.safe
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        ("# Npac: Ignore[npa302]", "does not begin with `# npac:`"),
+        ("# NPAC: ignore[NPA302] x", "does not begin with `# npac:`"),
+        ("# npac ignore[NPA302]", "does not begin with `# npac:`"),
+        ("# npac = ignore-file[NPA302]", "does not begin with `# npac:`"),
+        ("# as told, npac: ignore[NPA302]", "stands behind other words"),
+        ("# npac: Ignore[NPA302]", "`Ignore` is not what a comment to npac can say"),
+    ],
+)
+def test_near_misses_are_reported(comment, said):
+    found = find(f"a: one {comment}\n")
+    assert found.items == ()
+    assert [said in each.message for each in found.malformed] == [True]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# write `npac: ignore[NPA302]` here",
+        "# checked with npac",
+        "# NPAC: see the docs",
+        "# npac: ignore[NPA302] and not npac: ignore[NPA105]",
+    ],
+)
+def test_what_is_no_near_miss(comment):
+    assert find(f"a: one {comment}\n").malformed == ()
+
+
+def test_a_name_stands_for_its_code():
+    names = {"member-as-target": "NPA302"}
+    text = "a: one # npac: ignore[member-as-target] known\nb: two # npac: ignore[member-as-targt]\n"
+    found = find(text, known=KNOWN, names=names)
+    kept = suppress([at(found.source, "one")], found, unused=UNUSED, malformed=MALFORMED)
+    assert [each.message for each in kept] == ["`member-as-targt` is no code"]
+    assert kept[0].help == "did you mean member-as-target?"
+    (silenced,) = found.silenced([at(found.source, "one")])
+    assert silenced[1].text == "member-as-target"
+
+
+def test_a_name_cannot_silence_what_its_code_cannot():
+    found = find("a: 1 # npac: ignore[yaml-syntax]\n", fixed=("NPA002",), names={"yaml-syntax": "NPA002"})
+    assert [each.message for each in found.malformed] == [
+        "yaml-syntax cannot be silenced: a spec with it cannot be compiled"
+    ]

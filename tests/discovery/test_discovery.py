@@ -383,7 +383,7 @@ def test_check_without_arguments_checks_what_is_found(repository: Path) -> None:
     for arguments in ((), (".",), ("deep",)):
         done = npac("check", "--format", "concise", *arguments)
         assert done.returncode == 1
-        assert b"deep/misspelt.yaml:1:13: NPA104" in done.stdout
+        assert b"deep/misspelt.yaml:1:13: error[NPA104]" in done.stdout
         assert b"foreign" not in done.stdout and b"ignored" not in done.stdout
 
 

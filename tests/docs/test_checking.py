@@ -58,7 +58,7 @@ def test_the_hook_of_the_readme_is_local_and_passes_over_other_yaml() -> None:
 
 
 def test_the_index_leads_to_every_page_and_the_changelog_names_every_command() -> None:
-    from npac.cli.main import COMMANDS
+    from npac.cli.commands import COMMANDS
 
     index = (REPOSITORY / "docs/index.md").read_text(encoding="utf-8")
     pages = [page.name for page in (REPOSITORY / "docs").glob("*.md") if page.name != "index.md"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from npac import api
-from npac.cli.main import COMMANDS
+from npac.cli.commands import COMMANDS
 from npac.diagnostics.render import render
 from npac.runtime.options import RunOptions
 from npac.syntax import language

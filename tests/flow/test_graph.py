@@ -95,10 +95,11 @@ def test_transitions_of_a_child_do_not_route() -> None:
     ]
 
 
-def test_no_graph_where_states_contain_themselves() -> None:
-    assert (
-        flow_of("  g: {sequence: [h], next: t}\n  h: {sequence: [g]}\n  t: {terminal: true}\n").graph is None
-    )
+def test_where_states_contain_themselves_the_graph_lacks_the_last_link() -> None:
+    flow = flow_of("  g: {sequence: [h], next: t}\n  h: {sequence: [g]}\n  t: {terminal: true}\n")
+    assert flow.structure.cycles == [("g", "h")]
+    assert flow.structure.members == {"g": ("h",), "h": ()} and flow.structure.parent == {"h": "g"}
+    assert flow.graph is not None and flow.reached(flow.graph.begin["t"])
 
 
 def test_states_that_follow_one_another_in_circles_have_a_graph() -> None:

@@ -53,4 +53,26 @@ def test_rings_of_groups_are_found_whatever_their_size() -> None:
     assert found.unit is not None and found.unit.flow is not None
     (ring,) = found.unit.flow.structure.cycles
     assert sorted(ring) == sorted(f"s{at}" for at in range(count))
-    assert found.unit.flow.structure.encloses("s0", "s1") is False
+    shape = found.unit.flow.structure
+    assert shape.closing == {("s2999", "s0")} and shape.members["s2999"] == ()
+    assert shape.encloses("s0", "s1") is True and shape.encloses("s2999", "s0") is False
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 7), st.lists(st.integers(0, 7), min_size=1, max_size=4), min_size=1, max_size=8
+    )
+)
+def test_whatever_contains_what_the_parents_form_no_ring(members: dict[int, list[int]]) -> None:
+    found, _ = structure({f"s{at}": [f"s{child}" for child in inner] for at, inner in members.items()}, set())
+    assert isinstance(found, Structure)
+    for name in found.parent:
+        assert name not in found.ancestors(name)
+        assert name in found.members[found.parent[name]]
+    inside = [name for inner in found.members.values() for name in inner]
+    assert sorted(inside) == sorted(found.parent)
+    graph = {at: {child for child in inner if child in members} for at, inner in members.items()}
+    reach = {at: set(inner) for at, inner in graph.items()}
+    for _ in members:
+        reach = {at: inner.union(*(reach[child] for child in inner)) for at, inner in reach.items()}
+    assert bool(found.cycles) == any(at in inner for at, inner in reach.items())

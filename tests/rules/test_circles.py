@@ -62,12 +62,14 @@ def test_two_ways_back_to_one_state_are_one_circle() -> None:
     assert [code for code, _, _ in _found(body)] == ["NPA323"]
 
 
-def test_a_circle_through_a_member_is_told_once() -> None:
+def test_a_circle_through_a_member_is_told_once_and_as_naming_a_member() -> None:
     body = (
         "states:\n  g: {sequence: [m], next: b}\n  m: {run: {argv: [x]}}\n  b: {run: {argv: [x]}, next: m}\n"
         + END
     )
-    assert _found(body) == [("NPA323", 4, "m")]
+    assert _found(body) == [("NPA302", 4, "m")]
+    (item,) = [item for item in checked(body).findings if item.code.id == "NPA302"]
+    assert "next: g would lead in a circle: g -> b -> g" in item.help and "use a loop" in item.help
 
 
 def test_a_circle_hides_no_other_mistake() -> None:

@@ -52,7 +52,7 @@ def test_in_a_loop_the_help_says_how_to_read_the_last_round(body: str, loop: str
 def test_a_state_that_means_its_own_output_is_told_to_name_the_uri() -> None:
     out = "outputs: [{uri: 's3://bkt/{{run.id}}/m.json'}]"
     (found,) = early(f"states:\n  train: {{{TOKEN}, {out}, next: z}}\n{END}")
-    assert "name the URI as outputs names it" in found
+    assert "write the URI out as its outputs do, s3://bkt/{{run.id}}/m.json" in found
 
 
 def test_elsewhere_the_help_names_the_path_and_the_state_that_it_lacks() -> None:

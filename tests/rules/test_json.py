@@ -48,13 +48,13 @@ def _assert_range(data: Any) -> None:
 
 
 def _assert_finding(data: Any) -> None:
-    wanted = ["code", "name", "severity", "message", "path", "range", "related", "help", "fix", "url"]
+    wanted = ["code", "name", "severity", "message", "path", "range", "related", "help", "fix", "explain"]
     assert list(data) == wanted
     code = CODES[data["code"]]
     assert data["name"] == code.name
     assert data["severity"] in ("error", "warning", "note")
-    assert data["url"].endswith(f"{code.id}.md")
-    assert all(isinstance(data[key], str) for key in ("message", "path", "help", "url"))
+    assert data["explain"] == f"npac explain {code.id}"
+    assert all(isinstance(data[key], str) for key in ("message", "path", "help", "explain"))
     assert data["message"] and data["help"]
     _assert_range(data["range"])
     for other in data["related"]:

@@ -28,9 +28,9 @@ SHAPE = {
         "states:\n  - &s {name: a, run: {argv: [x]}, terminal: true}\n  - *s\n",
         "108",
     ),
-    "names that YAML 1.1 retypes are names": (
+    "names that YAML 1.1 retypes are names, and noted": (
         "states:\n  on: {run: {argv: [x]}, next: no}\n  no: {next: 010}\n  010: {terminal: true}\n",
-        "",
+        "011",
     ),
     "an unknown top-level key": ("stats: {}\n" + WORK, "101"),
     "an x- key at the top, in config, params and a state": (
@@ -154,7 +154,7 @@ TOKENS = {
     "if and loop.max see the base config": (
         "config: {n: 2, f: false}\nstates:\n  a: {run: {argv: [x]}, params: {n: abc, f: true}, loop: {max: config.n}, "
         "transitions: [{if: config.f, goto: y}], next: z}\n  y: {next: z}\n" + END,
-        "",
+        "224",
     ),
     "a switch that is neither on nor off": ("config: {source_overlay: perhaps}\n" + WORK, "216"),
     "a switch that depends on the run": ("config: {source_overlay: '{{run.id}}'}\n" + WORK, "216"),

@@ -94,7 +94,7 @@ CASES = (
     Case("L4", "a name is required", WORK, "103", "metadata", "add name", head=HEAD.replace("{name: example}", "{namespace: x}")),
     Case("L4", "executionMode", WORK, "104", "fast", "write runtime", head=RUNTIME.replace("executionMode: runtime", "executionMode: fast")),
     Case("L4", "an unknown key, top", "resource: {}\n" + WORK, "101", "resource", "'resources'"),
-    Case("L4", "an unknown key, state", _on("retries: 3"), "101", "retries", "known keys"),
+    Case("L4", "an unknown key, state", _on("retries: 3"), "101", "retries", "npac run --retries N"),
     Case("L4", "an unknown key, run", WORK.replace("argv: [x]", "argv: [x], cwd: /"), "101", "cwd", "argv"),
     Case("L4", "an unknown key, trigger", _on("trigger: {uri: 's3://bkt/x/', every: 3}"), "101", "every", "pollSeconds"),
     Case("L4", "an unknown key, loop", _on("loop: {max: 2, times: 3}"), "101", "times", "max"),
@@ -283,7 +283,7 @@ CASES = (
 
 CLEAN = {
     "a BOM and CRLF": ("\ufeff" + HEAD.replace("\n", "\r\n"), WORK.replace("\n", "\r\n")),
-    "names keep their text": (HEAD, "states:\n  on: {next: no}\n  no: {terminal: true}\n"),
+    "names keep their text": (HEAD, "states:\n  'on': {next: 'no'}\n  'no': {terminal: true}\n"),
     "x- keys everywhere": (HEAD, "x-a: 1\n" + _on("x-b: 2, trigger: {uri: 's3://bkt/x/', x-c: 1}")),
     "other double braces": (HEAD, _shell("'docker ps --format \"{{.Names}}\" # {{\"a\", \"b\"}} }}'")),
     "a numeric token": (HEAD, "config: {maxTokens: '512'}\n" + _shell("'{{config.maxTokens | sh}}'")),

@@ -10,9 +10,9 @@ from npac.api import Options, plan
 from tests.rules.specs import checked, codes
 
 BODY = """\
-config: {on: true, n: 3, l: [1], m: {k: v}, nul: , s: text}
+config: {up: true, n: 3, l: [1], m: {k: v}, nul: , s: text}
 states:
-  a: {run: {argv: ["{{config.on}}", "{{config.n}}", "{{config.m.k}}", "{{config.nul}}", "{{config.s}}"]}, terminal: true}
+  a: {run: {argv: ["{{config.up}}", "{{config.n}}", "{{config.m.k}}", "{{config.nul}}", "{{config.s}}"]}, terminal: true}
 """
 
 
@@ -28,10 +28,10 @@ def _places(**options: Any) -> list[tuple[str, str, tuple[int, int]]]:
 @pytest.mark.parametrize(
     ("key", "value", "wanted"),
     [
-        ("on", "false", ""),
-        ("on", "False", ""),
-        ("on", "0", "218"),
-        ("on", "fAlse", "218"),
+        ("up", "false", ""),
+        ("up", "False", ""),
+        ("up", "0", "218"),
+        ("up", "fAlse", "218"),
         ("n", "4.5", ""),
         ("n", "four", "218"),
         ("l", "x", "218"),
@@ -71,7 +71,7 @@ def test_every_override_has_a_line_of_its_own() -> None:
         ("s: [a]\n", [("NPA218", "overlay.yaml", (1, 4))]),
         ("s: '{{config.no}}'\n", [("NPA204", "overlay.yaml", (1, 5))]),
         ("new: 1\n", [("NPA217", "overlay.yaml", (1, 1))]),
-        ("on: 'perhaps'\n", [("NPA218", "overlay.yaml", (1, 5))]),
+        ("up: 'perhaps'\n", [("NPA218", "overlay.yaml", (1, 5))]),
         ("s: a\ns: b\n", [("NPA003", "overlay.yaml", (2, 1))]),
         ("- s\n", [("NPA102", "overlay.yaml", (1, 1))]),
         ("s: 'a\n", [("NPA002", "overlay.yaml", (2, 1))]),
@@ -91,8 +91,8 @@ def test_they_apply_in_order_and_a_boolean_stays_one(tmp_path: Any) -> None:
     spec = tmp_path / "spec.yaml"
     spec.write_text(
         "apiVersion: npa.workflow/v0.0.1\nkind: Workflow\nmetadata: {name: example}\n"
-        "config: {on: true, s: spec}\nstates:\n"
-        "  a: {run: {argv: ['{{config.s}}']}, transitions: [{if: config.on, goto: b}], next: z}\n"
+        "config: {up: true, s: spec}\nstates:\n"
+        "  a: {run: {argv: ['{{config.s}}']}, transitions: [{if: config.up, goto: b}], next: z}\n"
         "  b: {run: {argv: [b]}, next: z}\n  z: {terminal: true}\n"
     )
     overlay = tmp_path / "overlay.yaml"
@@ -104,4 +104,4 @@ def test_they_apply_in_order_and_a_boolean_stays_one(tmp_path: Any) -> None:
 
     assert steps() == "file a b"
     assert steps(sets={"s": "set"}) == "set a b"
-    assert steps(sets={"s": "set"}, vars={"s": "var", "on": "false"}) == "var a"
+    assert steps(sets={"s": "set"}, vars={"s": "var", "up": "false"}) == "var a"

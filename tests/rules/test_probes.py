@@ -30,7 +30,7 @@ EXPECTED: dict[str, tuple[Errors, tuple[str, ...]]] = {
     "07_token_unknown_key": ((("NPA204", 17, 19),), SAME),
     "09_token_key_with_space_or_default": ((("NPA202", 17, 58), ("NPA202", 17, 75)), SAME),
     "11_unreachable_states": ((), ("NPA326", *SAME)),
-    "13_state_token_never": ((("NPA208", 17, 19),), SAME),
+    "13_state_token_never": ((("NPA208", 17, 19),), ("NPA215", *SAME)),
     "15_wrong_type_needs_string": ((("NPA102", 24, 12),), ("NPA326", *SAME)),
     "17_wrong_type_run_argv_string": ((("NPA102", 25, 13),), SAME),
     "19_wrong_type_outputs_list_of_strings": ((("NPA102", 19, 9),), ()),

@@ -170,7 +170,7 @@ def test_a_credential_is_never_shown(place: str, format: str) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_value_of_a_telling_key_is_not_shown_by_other_findings(format: str) -> None:
-    value = "Tr0ub4dor-and-3-more"
+    value = "C0rrect-horse-battery-5"
     body = f"config: {{db_password: {value}, n: 1}}\nresources: {{default: {{region: '{{{{config.db_password}}}}', "
     body += "cpus: '{{config.db_password}}', image: '{{config.db_password}}'}}\n"
     body += "states:\n  a: {run: {argv: [x]}, outputs: [{uri: '{{config.db_password}}/o.j'}], loop: {max: config.db_password}, terminal: true}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from npac.flow.flow import Flow
@@ -96,7 +96,18 @@ def _reaches_unwritten(flow: Flow, target: int, uri: Value) -> bool:
     return False
 
 
+RENEWED = (
+    "initial: s0\nstates:\n"
+    "  s0: {run: {argv: [x]}, params: {decision_uri: '{{state.s1.uri}}'}, outputs: [{uri: 's3://bkt/p'}], "
+    "writesDecision: true, next: s1}\n"
+    "  s1: {run: {argv: [x]}, params: {decision_uri: '{{state.s1.uri}}'}, outputs: [{uri: 's3://bkt/p'}], "
+    "transitions: [{when: loop_back, goto: z}], next: z}\n" + END
+)
+"""What is written on all ways to a state becomes another URI in it."""
+
+
 @given(specs())
+@example(RENEWED)
 @settings(max_examples=150, deadline=None)
 def test_gates_without_a_writer_are_those_that_a_search_finds(body: str) -> None:
     flow = _flow(body)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from npac.syntax.elsewhere import belongs
+from npac.syntax.elsewhere import belongs, foreign
 from npac.syntax.language import (
     ARTIFACT,
+    COMMAND,
     CONFIG,
     LOOP,
     METADATA,
@@ -95,3 +96,49 @@ def test_a_misspelt_key_is_still_guessed_and_a_strange_one_still_gets_the_list()
     helps = [item.help for item in checked(body).findings if item.code.name == "unknown-key"]
     assert helps[0] == "did you mean 'resources'?"
     assert helps[1].startswith("known keys: description, ")
+
+
+@pytest.mark.parametrize(
+    ("key", "known", "sentence"),
+    [
+        ("steps", SPEC, "states are given under 'states'"),
+        ("vars", SPEC, "under 'config'"),
+        ("spec", SPEC, "metadata.name and states"),
+        ("generateName", METADATA, "metadata.name"),
+        ("command", STATE, "run: {argv: [WORD, ...]}"),
+        ("depends_on", STATE, "'needs'"),
+        ("env", STATE, "{{config.KEY}}"),
+        ("retries", STATE, "npac run --retries N"),
+        ("timeout", STATE, "timeout SECONDS"),
+        ("gpus", STATE, "accelerators: NAME:N"),
+        ("command", COMMAND, "argv"),
+        ("script", COMMAND, "shell: |"),
+        ("gpus", PROFILE, "accelerators: NAME:N"),
+        ("mem", PROFILE, "'memory'"),
+        ("ram", PROFILE, "'memory'"),
+        ("spot", PROFILE, "'use_spot'"),
+    ],
+)
+def test_words_of_other_tools_are_told_in_words_of_the_language(
+    key: str, known: Section, sentence: str
+) -> None:
+    assert sentence in foreign(key, known.names)[0]
+    assert key not in known.names and belongs(key, known.names) == ""
+
+
+def test_what_other_tools_call_states_is_read_as_states() -> None:
+    body = "steps:\n  a: {command: [x], depends_on: [b], terminal: true}\n"
+    found = checked(body).findings
+    assert [item.span.text for item in found if item.code.id == "NPA101"] == [
+        "steps",
+        "command",
+        "depends_on",
+    ]
+    assert foreign("steps", SPEC.names)[1] == "states"
+    assert not any(item.code.name == "no-states" for item in found)
+
+
+def test_a_profile_is_told_so_too() -> None:
+    body = "resources: {gpu: {gpus: 1}}\nstates:\n  a: {run: {argv: [x]}, resources: gpu, terminal: true}\n"
+    (item,) = (item for item in checked(body + END).findings if item.code.id == "NPA101")
+    assert item.help == "GPUs are accelerators: NAME:N, as in H100:1"

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 from npac.diagnostics.collector import ordered
-from npac.diagnostics.render.options import DEFAULT_WIDTH, RULE_URL, Options, rule_url
+from npac.diagnostics.render.options import DEFAULT_WIDTH, Options, rule_command
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from npac.diagnostics.diagnostic import Diagnostic
     from npac.text.source import Span
 
-__all__ = ["FORMATS", "RENDERERS", "RULE_URL", "Options", "Renderer", "emit", "render", "rule_url"]
+__all__ = ["FORMATS", "RENDERERS", "Options", "Renderer", "emit", "render", "rule_command"]
 
 RENDERERS = {
     "text": "npac.diagnostics.render.text",
@@ -44,6 +44,9 @@ def render(
     hidden: Iterable[Span] = (),
     width: int = DEFAULT_WIDTH,
     raw: int = 0,
+    silenced: int = 0,
+    lesser: int = 0,
+    quiet: bool = False,
 ) -> str:
     """Show findings in the format ``name``, one of ``FORMATS``; see ``Options`` for the rest.
 
@@ -51,7 +54,8 @@ def render(
     newline.  Raises ``KeyError`` for a format that does not exist.
     """
     renderer = cast(Renderer, import_module(RENDERERS[name]))
-    return renderer.render(ordered(diagnostics), Options(color, checked, tuple(hidden), width, raw))
+    options = Options(color, checked, tuple(hidden), width, raw, silenced, lesser, quiet)
+    return renderer.render(ordered(diagnostics), options)
 
 
 def emit(text: str, stream: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""Findings as one line each: ``path:line:column: CODE message``."""
+"""Findings as one line each: ``path:line:column: error[CODE] message``."""
 
 from __future__ import annotations
 
@@ -18,5 +18,6 @@ def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
 def _line(found: Diagnostic, on: bool) -> str:
     source = found.span.source
     line, column = source.position(found.span.start)
-    code = paint(found.code.id, found.severity.word, on)
+    word = found.severity.word
+    code = paint(f"{word}[{found.code.id}]", word, on)
     return f"{paint(visible(source.path), 'strong', on)}:{line}:{column}: {code} {visible(found.message)}\n"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from npac.diagnostics.diagnostic import Diagnostic, Fix
-from npac.diagnostics.render.options import MANY, Options, rule_url
+from npac.diagnostics.render.options import MANY, Options, rule_command
+from npac.diagnostics.render.visible import glyph
 from npac.text.source import Span
 
 
@@ -28,16 +29,25 @@ def as_data(found: Diagnostic) -> dict[str, Any]:
         "name": found.code.name,
         "severity": found.severity.word,
         "message": found.message,
-        "path": found.span.source.path,
+        "path": named(found.span.source.path),
         "range": _range(found.span),
         "related": [
-            {"message": other.message, "path": other.span.source.path, "range": _range(other.span)}
+            {"message": other.message, "path": named(other.span.source.path), "range": _range(other.span)}
             for other in found.related
         ],
         "help": found.help,
         "fix": None if found.fix is None else _fix(found.fix),
-        "url": rule_url(found.code.id),
+        "explain": rule_command(found.code.id),
     }
+
+
+def named(path: str) -> str:
+    """Give a path as text; a byte that is no UTF-8, which no JSON text can hold, as ``\\xff``."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return "".join(glyph(char) if "\ud800" <= char <= "\udfff" else char for char in path)
+    return path
 
 
 def _range(span: Span) -> dict[str, dict[str, int]]:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from npac._version import __version__
 from npac.diagnostics.diagnostic import Code, Diagnostic, Fix
-from npac.diagnostics.render.options import MANY, Options, rule_url
+from npac.diagnostics.render.options import MANY, Options, rule_command
 from npac.text.source import Span
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -53,16 +53,21 @@ def _message(text: str) -> dict[str, str]:
 
 
 def _rule(code: Code) -> dict[str, Any]:
-    url = rule_url(code.id)
-    rule: dict[str, Any] = {
-        "id": code.id,
-        "name": code.name,
-        "shortDescription": {"text": code.summary},
-        "help": {"text": f"See {url}"},
-        "defaultConfiguration": {"level": code.severity.word},
-    }
-    if "://" in url:  # helpUri must be absolute
-        rule["helpUri"] = url
+    """Give a rule with the text of its page: there is no place in the web that could be named."""
+    from npac.resources import ResourceError, rule_text
+
+    rule: dict[str, Any] = {"id": code.id, "name": code.name, "shortDescription": {"text": code.summary}}
+    see = f"`{rule_command(code.id)}` prints the page about this code."
+    try:
+        # links between pages lead nowhere outside the repository that holds the pages
+        page = re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", rule_text(code.id)).strip()
+    except ResourceError:
+        rule["help"] = {"text": see}
+    else:
+        does = re.search(r"^## What it does\n+(.+?)(?=\n\n|\n#|\Z)", page, re.MULTILINE | re.DOTALL)
+        rule["fullDescription"] = {"text": does[1].replace("\n", " ") if does else code.summary}
+        rule["help"] = {"text": page, "markdown": page}
+    rule["defaultConfiguration"] = {"level": code.severity.word}
     return rule
 
 

@@ -8,12 +8,14 @@ from npac.diagnostics.collector import counts
 from npac.diagnostics.color import paint
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.diagnostics.render.excerpt import Label, Row, excerpt
-from npac.diagnostics.render.options import MANY, Options
+from npac.diagnostics.render.options import MANY, Options, rule_command
 from npac.diagnostics.render.visible import visible
 from npac.text.source import SourceFile
 from npac.text.stretches import Stretches
 
 _NONE = Stretches()
+_OVERRIDES = frozenset(("--var", "--set"))
+"""What stands for a file where an option is at fault."""
 
 
 def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
@@ -25,16 +27,35 @@ def render(diagnostics: Sequence[Diagnostic], options: Options) -> str:
     parts = [_finding(found, options, masks) + "\n" for found in diagnostics[:MANY]]
     if len(diagnostics) > MANY:
         parts.append(_short(diagnostics[MANY:], options))
-    parts.append(summary(diagnostics, options.checked, options.raw))
+    if options.quiet:
+        return "\n".join(parts)
+    parts.append(summary(diagnostics, options))
     return "\n".join(parts) + "\n"
 
 
-def summary(diagnostics: Sequence[Diagnostic], checked: int | None = None, raw: int = 0) -> str:
-    """Give one line: ``3 errors, 1 warning in 2 files``, or that all ``checked`` specs are fine."""
+def summary(diagnostics: Sequence[Diagnostic], options: Options) -> str:
+    """Give one line: ``3 errors, 1 warning in 2 files``, or that all specs that were checked are fine.
+
+    It is never said that all is fine where an error was silenced, or where something is not shown.
+    """
+    aside = []
+    if options.silenced:
+        keep = "keeps" if options.silenced == 1 else "keep"
+        told = f"{_several(options.silenced, 'error')} silenced"
+        aside.append(f"{told}, which {keep} the spec from compiling")
+    if options.lesser:
+        aside.append(f"{_several(options.lesser, 'lesser finding')} not shown")
     if diagnostics:
-        files = len({found.span.source.path for found in diagnostics})
+        paths = {found.span.source.path for found in diagnostics}
+        files = paths - _OVERRIDES
+        where = [_several(len(files), "file")] if files else []
+        where += ["the options"] if paths & _OVERRIDES else []
         kinds = [_several(number, kind.word) for kind, number in counts(diagnostics).items() if number]
-        return f"{', '.join(kinds)} in {_several(files, 'file')}"
+        told = f"{', '.join(kinds)} in {' and '.join(where)}"
+        return "; ".join((told, *aside))
+    if aside:
+        return "; ".join(("nothing to show" if options.lesser else "nothing else was found", *aside))
+    checked, raw = options.checked, options.raw
     if checked is None:
         return "nothing was found"
     if checked == 0:
@@ -95,7 +116,7 @@ def _remarks(found: Diagnostic) -> list[tuple[str, str]]:
     remarks = [("help", found.help)] if found.help else []
     if found.fix is not None:
         remarks.append(("fix" if found.fix.safe else "unsafe fix", found.fix.message))
-    return [*remarks, ("more", f"npac explain {found.code.id}")]
+    return [*remarks, ("more", rule_command(found.code.id))]
 
 
 def _blocks(

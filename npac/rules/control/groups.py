@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
 from npac.flow.origins import count_origin
 from npac.flow.steps import read_count
+from npac.rules.control.reach import way_round
 from npac.syntax.ast import State
 from npac.syntax.language import MAX_CONCURRENCY
 from npac.text.yaml_nodes import Scalar
+
+_MOST = 8
+"""Links of a chain that are shown beside a finding."""
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report self-containing groups, repeated members, and members that may not be ones."""
     first: dict[str, tuple[str, Scalar]] = {}
-    rings = {name for cycle in flow.structure.cycles for name in cycle}
     for name, state in flow.spec.states.items():
         if not state.is_group:
             continue
         for member in state.members:
+            if (name, member.value) in flow.structure.closing:
+                continue  # it closes a chain of groups, which is an error of its own
             earlier = first.get(member.value)
             if earlier is None:
                 first[member.value] = (name, member)
@@ -36,14 +42,28 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         if state.parallel is not None:
             yield from _parallel(flow, state)
         elif state.sequence is not None:
-            yield from _sequence(flow, state, rings)
+            yield from _sequence(flow, state)
     for cycle in flow.structure.cycles:
-        chain = " -> ".join((*cycle, cycle[0]))
-        state = flow.spec.states[cycle[0]]
-        message = f"the group {cycle[0]!r} contains itself: {chain}"
-        yield finding("group-in-itself", message, state.name.span, "remove one link of the chain")
+        yield _ring(flow, cycle)
     for state in flow.spec.states.values():
         yield from _terminal(state)
+
+
+def _ring(flow: Flow, ring: tuple[str, ...]) -> Diagnostic:
+    """Report a group that contains itself, with the links of the chain beside it."""
+    links = list(pairwise((*ring, ring[0])))
+    related = [
+        Related(f"{member!r} is a member of {name!r} here", scalar.span)
+        for name, member in links
+        for scalar in flow.spec.states[name].members
+        if scalar.value == member
+    ]
+    shown = related if len(related) <= _MOST else [*related[: _MOST - 1], related[-1]]
+    last, first = links[-1]
+    message = f"the group {first!r} contains itself: {way_round((*ring, first))}"
+    help_text = f"a group cannot be inside itself: take {first} out of {last}, or break the chain elsewhere"
+    at = flow.spec.states[first].name.span
+    return finding("group-in-itself", message, at, help_text, related=tuple(shown))
 
 
 def _terminal(state: State) -> Iterator[Diagnostic]:
@@ -62,10 +82,10 @@ def _terminal(state: State) -> Iterator[Diagnostic]:
             )
 
 
-def _sequence(flow: Flow, group: State, rings: set[str]) -> Iterator[Diagnostic]:
+def _sequence(flow: Flow, group: State) -> Iterator[Diagnostic]:
     for member in group.members:
         child = flow.spec.states.get(member.value)
-        if child is None or member.value in rings:
+        if child is None or (group.name.value, member.value) in flow.structure.closing:
             continue
         related = (Related(f"{member.value!r} is a member of {group.name.value!r}", member.span),)
         if child.next is not None:
@@ -90,7 +110,7 @@ def _parallel(flow: Flow, group: State) -> Iterator[Diagnostic]:
         )
     for member in group.members:
         child = flow.spec.states.get(member.value)
-        if child is None:
+        if child is None or (name, member.value) in flow.structure.closing:
             continue
         why = _bad_member(child)
         if why is not None:

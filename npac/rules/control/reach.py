@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
-from npac.flow.structure import dead_transitions, exit_scalar
+from npac.flow.structure import counts_as_true, dead_transitions, exit_scalar
+from npac.flow.switched import decided
 
 _MOST = 8
 """Edges that are shown beside the one that closes a circle."""
@@ -18,7 +19,9 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report cycles, dead ends, unreachable states, and specs without a reachable terminal state."""
     spec = flow.spec
     for circle in flow.circles:
-        yield _circle(flow, circle)
+        yield from _circle(flow, circle, {})
+    for switched in flow.switched:
+        yield from _circle(flow, switched.circle, switched.values)
     if flow.graph is None or spec.initial is None or spec.initial.value not in spec.states:
         return
     if spec.initial.value in flow.structure.parent:
@@ -26,7 +29,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     named = _named(flow, spec.initial.value)
     unknown = any(_has_unknown_exit(flow, name) for name in named)
     # what only a way out of a circle leads to is not lost, and neither is the end
-    for name, state in spec.states.items() if not unknown and not flow.circles else ():
+    for name, state in spec.states.items() if not flow.circles else ():
         parent = flow.structure.parent.get(name)
         if name in named or (parent is not None and parent not in named):
             continue
@@ -53,23 +56,55 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             yield from _dead_end(flow, name)
 
 
-def _circle(flow: Flow, circle: tuple[str, ...]) -> Diagnostic:
-    """Report a circle at the edge that closes it, with the others beside it."""
+def _circle(flow: Flow, circle: tuple[str, ...], values: Mapping[str, bool]) -> Iterator[Diagnostic]:
+    """Report a circle at the edge that closes it, with the others beside it.
+
+    Nothing where an edge names the member of a group: that is an error of its own, which says what naming
+    the group would lead to.  ``values`` are what config keys would have to be.
+    """
+    holds = decided(flow.config, values)
     edges = [
-        (name, target, exit_scalar(flow.spec, flow.config, flow.structure, name, target))
+        (name, target, exit_scalar(flow.spec, flow.structure, name, target, holds))
         for name, target in pairwise(circle)
     ]
+    if any(scalar is not None and scalar.value != target for _, target, scalar in edges):
+        return
     last, _, closing = edges.pop()
     at = closing.span if closing is not None else flow.spec.states[last].name.span
-    related = tuple(
+    related = [
         Related(f"{name!r} leads to {target!r} here", scalar.span)
         for name, target, scalar in edges[:_MOST]
         if scalar is not None
-    )
+    ]
+    changed = [key for key, value in values.items() if counts_as_true(flow.config, key) is not value]
+    for key in changed[:_MOST]:
+        said = f"config.{key} decides an if, and an override may make it count as {str(values[key]).lower()}"
+        related.append(Related(said, flow.config.entries[key].node.span))
+    when = " and ".join(f"config.{key} counts as {str(values[key]).lower()}" for key in changed[:_MOST])
+    message = f"next and transitions lead in a circle{f' when {when}' * bool(when)}: {way_round(circle)}"
+    yield finding("flow-cycle", message, at, going_round(flow, circle), related=tuple(related))
+
+
+def way_round(circle: tuple[str, ...]) -> str:
+    """Give the names along a circle, of a long one its beginning and end."""
     names = circle if len(circle) <= 2 * _MOST else (*circle[:_MOST], "...", *circle[-_MOST:])
-    message = f"next and transitions lead in a circle: {' -> '.join(names)}"
-    help_text = "use a loop: a sequence with loop: {max: N, until: promote_checkpoint}"
-    return finding("flow-cycle", message, at, help_text, related=related)
+    return " -> ".join(names)
+
+
+def going_round(flow: Flow, circle: tuple[str, ...]) -> str:
+    """Say how to write what a circle was meant for."""
+    spec = flow.spec
+    loop = next((name for name in circle if spec.states[name].loop is not None), None)
+    if loop is None or spec.states[loop].sequence is None:
+        return "use a loop: a sequence with loop: {max: N, until: promote_checkpoint}"
+    others = [name for name in dict.fromkeys(circle) if name != loop]
+    if not others:
+        return f"{loop} is a loop and goes round by itself: its next is where it leads when it has ended"
+    listed = ", ".join(others[:_MOST]) + (", ..." if len(others) > _MOST else "")
+    return (
+        f"{loop} is a loop already: make {listed} a member of its sequence, where goto: {loop} goes on with "
+        "its next iteration"
+    )
 
 
 def _has_unknown_exit(flow: Flow, name: str) -> bool:

@@ -10,8 +10,9 @@ from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
 from npac.flow.symbolic import MAX_ARGUMENT
 from npac.ir.values import TRANSFORMS, Value
+from npac.rules.tokens.resolved import is_resolved
 from npac.rules.tokens.shell_values import brought_in
-from npac.syntax.ast import State
+from npac.syntax.ast import State, Text
 from npac.syntax.templates import Token
 from npac.text.source import Span
 
@@ -43,20 +44,25 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         if state.argv is not None:
             words = flow.steps.by_state[name].argv
             at = _script(words) if len(words) == len(state.argv) else None
-            if at is not None:
-                yield _finding(name, str(words[at]), state.argv[at].node.span, "")
+            # of a word with a token that cannot be filled in, nobody knows what it is
+            if at is not None and is_resolved(flow, name, state.argv[at]):
+                yield _finding(flow, name, str(words[at]), state.argv[at].node.span, "")
         if state.shell is not None:
             yield from _shell(flow, name, state)
 
 
-def _finding(name: str, script: str, at: Span, transform: str) -> Diagnostic:
+def _finding(flow: Flow, name: str, script: str, at: Span, transform: str) -> Diagnostic:
     message = (
         f"{name!r} runs {script!r:.160}, and a task begins in an empty folder of its own, "
         "where no such file is"
     )
     code = f"{{{{config.code{transform}}}}}"
     plain = script.removeprefix("./")
-    help_text = f"give an absolute path, e.g. through config: {code}/{plain:.80} and --var code=$PWD"
+    declare = "" if "code" in flow.config.entries else 'declare code: "" in config, '
+    help_text = (
+        f"give an absolute path, or the folder when the run is started: {declare}write {code}/{plain:.80}, "
+        "and run with --var code=$PWD"
+    )
     return finding("relative-script", message, at, help_text)
 
 
@@ -81,10 +87,15 @@ def _shell(flow: Flow, name: str, state: State) -> Iterator[Diagnostic]:
         if program in ("source", "."):
             words = words[1:2]  # a path without a slash is looked for in PATH
         at = _script([word.text for word in words])
-        if at is not None:
+        if at is not None and not _is_malformed(state.shell, words[at].start, words[at].end):
             span = state.shell.node.inner(words[at].start, words[at].end)
-            yield _finding(name, words[at].text or "", span, " | sh")
+            yield _finding(flow, name, words[at].text or "", span, " | sh")
         return
+
+
+def _is_malformed(text: Text, start: int, end: int) -> bool:
+    """Say whether something in a stretch of a text is meant as a token and is none."""
+    return any(problem.start < end and start < problem.end for problem in text.template.problems)
 
 
 def _known(flow: Flow, state: str, token: Token) -> str | None:

@@ -11,10 +11,14 @@ from npac.flow.graph import Kind, Point
 from npac.flow.symbolic import hole_names, written
 from npac.ir.values import Hole, Value
 from npac.rules.decisions.sources import decision_place
+from npac.rules.decisions.stale import stale
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
-    """Report gates that some path reaches without a writer of their very URI."""
+    """Report gates that some path reaches without a writer of their very URI, and those that read it anew.
+
+    The second are loops whose decision was written before, and not by any of their iterations.
+    """
     graph = flow.graph
     if graph is None:
         return
@@ -28,8 +32,11 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         return
     places = _Places(flow, list(dict.fromkeys(uri for _, uri in gates)))
     open_at = places.unwritten()
+    sure: list[tuple[str, Value]] = []
     for point, uri in gates:
         if not open_at[point.index] >> places.number[uri] & 1:
+            if point.role == "until":
+                sure.append((point.state, uri))
             continue
         state = flow.spec.states[point.state]
         at = state.key_span("loop" if point.role == "until" else "transitions")
@@ -44,6 +51,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             "mark the state that writes it with writesDecision: true and declare that URI as its output"
         )
         yield finding("decision-not-written", message, at, help_text, severity=severity)
+    yield from stale(flow, sure)
 
 
 class _Places:
@@ -90,8 +98,7 @@ class _Places:
         for rank, at in enumerate(order):
             place[at] = rank
         again = True
-        changed = [False] * len(graph.points)
-        changed[graph.entry] = True
+        changed = [True] * len(graph.points)  # a point may make other URIs of those that come to it written
         while again:  # a sweep more for every loop that turns back into another
             again = False
             for at in order:

@@ -92,7 +92,9 @@ def _keys(profile: Profile, names: Names) -> Iterator[Diagnostic]:
         if text.startswith("x-"):
             continue
         if text not in PROFILE.keys:
-            help_text = _known(text, PROFILE.names, names)
+            from npac.syntax.elsewhere import foreign  # most specs never ask
+
+            help_text = foreign(text, PROFILE.names)[0] or _known(text, PROFILE.names, names)
             yield finding("unknown-key", f"the profile {name!r} has no key {text!r:.80}", key.span, help_text)
         elif text == "kubernetes":
             yield from _kubernetes(name, value)

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.credentials import credentials, may_hold
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
+from npac.rules.secrets.telling import is_telling, may_give, may_name, plainly, stands_in
 from npac.syntax.spec_parser import SECRET_HELP
 from npac.syntax.templates import parse_template
-from npac.text.source import SourceFile
+from npac.text.source import SourceFile, Span
 from npac.text.stretches import Stretches
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
-_NAMES = (
-    "secret", "token", "password", "passwd", "passphrase", "api_key", "apikey", "access_key", "secret_key",
-    "private_key",
-)  # fmt: skip
-_HUMP = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-"""Where a word of a camelCase name begins."""
-_NAME_ENDS = tuple(f"_{name}" for name in _NAMES)
-_LAST = ("secret", "token", "password", "passwd", "passphrase", "key")
-"""What the names end in, whatever stands between their words."""
-_NUMBER = r"[-+]?[0-9][0-9_.eE+-]*\Z"
-_URI = r"[A-Za-z][A-Za-z0-9+.-]*://"
-_STAND_IN = (
-    r"<[^<>]*>\Z|\[[^\[\]]*\]\Z"  # <your token here>, and what tokenizers call tokens: <pad>, [MASK]
-    r"|\$[A-Za-z_][A-Za-z0-9_]*\Z|\$\{[A-Za-z_][A-Za-z0-9_]*\}\Z"
-    r"|(?:env:)?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:TOKEN|KEY|SECRET|PASSWORD|PASSPHRASE)\Z"
-    r"|(?:~|\.\.?|/(?:etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|workspace))(?:/[A-Za-z0-9_.@-]+)+/?\Z"
-    r"|(.)\1{2,}\Z"  # ********, xxx
-)
-"""What stands for a value, or says where it is: a placeholder, a variable's name, a file."""
-_CLASSES = ("[a-z]", "[A-Z]", "[0-9]", r"[^A-Za-z0-9\s]")
-_LONG = 16
+if TYPE_CHECKING:
+    from npac.rules.secrets.commands import Given
+
 _SECRET_FIELDS = ("imagePullSecrets", "secretKeyRef", "secretRef")
 
 
@@ -50,28 +31,25 @@ class _Value(NamedTuple):
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
-    """Report values that have a credential's form, and those whose key says that they are one."""
+    """Report values that have a credential's form, and those whose key or option says that they are one."""
     values = list(_values(flow))
     formed: set[tuple[str, int]] = set()
     texts: dict[SourceFile, Stretches] = {}
     for value in values:
         scalar = value.scalar
-        known = texts.get(scalar.source)
-        if known is None:
-            known = Stretches((item.start, item.end) for item in credentials(scalar.source.text))
-            texts[scalar.source] = known
         for item in credentials(scalar.value):
             formed.add((scalar.source.path, scalar.start))
             span = scalar.inner(item.start, item.end)
             # what stands in the text as it is was reported when the text was read
-            if not known.meets(span.start, span.end):
+            if not _reported(texts, span):
                 message = f"this looks like {item.what}, in plain text"
                 yield finding("secret-in-plain-text", message, span, SECRET_HELP)
     references = _reference_keys(flow)
     for value in values:
         mark = (value.scalar.source.path, value.scalar.start)
         if mark not in formed and value.path not in references:
-            yield from _by_name(value)
+            yield from _by_name(flow, value)
+    yield from _given(flow, texts)
 
 
 def _marked(source: SourceFile) -> bool:
@@ -87,16 +65,6 @@ def _is_respelt(node: Scalar) -> bool:
     if node.style == "|" and not node.aliased:
         return False
     return not node.source.text.startswith(node.value, node.start + (node.style in ("'", '"')))
-
-
-@lru_cache(maxsize=1024)
-def _telling(key: str) -> bool:
-    """Say whether a key's name says that its value is a credential: by its last word, in any spelling."""
-    name = key.rpartition(".")[2]
-    if not name.lower().endswith(_LAST):
-        return False
-    name = re.sub(_HUMP, "_", name).lower().replace("-", "_")
-    return name in _NAMES or name.endswith(_NAME_ENDS)
 
 
 def _values(flow: Flow) -> Iterator[_Value]:
@@ -118,10 +86,11 @@ def _values(flow: Flow) -> Iterator[_Value]:
         elif isinstance(top, Seq):
             if id(top.items) not in seen:
                 seen.add(id(top.items))
+                whose = name if is_telling(name) else ""  # a list of passwords is so many passwords
                 stack.extend(
-                    (item, "", "", inside)
+                    (item, whose, path if whose else "", inside)
                     for item in reversed(top.items)
-                    if not isinstance(item, Scalar) or (everything and _is_respelt(item))
+                    if whose or not isinstance(item, Scalar) or (everything and _is_respelt(item))
                 )
         elif id(top.entries) not in seen:
             seen.add(id(top.entries))
@@ -130,31 +99,77 @@ def _values(flow: Flow) -> Iterator[_Value]:
             named = top.get("name") if "value" in top.entries else None  # a variable of a pod
             for text, (key, value) in reversed(top.entries.items()):
                 said = named.value if text == "value" and isinstance(named, Scalar) else text
-                if not isinstance(value, Scalar) or _telling(said) or (everything and _is_respelt(value)):
+                if text in ("value", "default") and is_telling(name):
+                    said = name
+                if not isinstance(value, Scalar) or is_telling(said) or (everything and _is_respelt(value)):
                     full = f"{path}.{text}" if path else text
                     stack.append((value, said, full if inner else "", inner))
                 if everything and _is_respelt(key):
                     stack.append((key, "", "", False))
 
 
-def _by_name(value: _Value) -> Iterator[Diagnostic]:
-    if not _telling(value.key):
+def _reported(known: dict[SourceFile, Stretches], span: Span) -> bool:
+    """Say whether a credential was found by its form where a text was read, at this place."""
+    found = known.get(span.source)
+    if found is None:
+        found = Stretches((item.start, item.end) for item in credentials(span.source.text))
+        known[span.source] = found
+    return found.meets(span.start, span.end)
+
+
+def _by_name(flow: Flow, value: _Value) -> Iterator[Diagnostic]:
+    if not is_telling(value.key):
         return
     node, text = value.scalar, value.scalar.value
-    if not text or node.is_null or node.boolean is not None:
+    if not text or node.is_null or node.boolean is not None or stands_in(value.key, text):
         return
-    template = parse_template(text)
-    if template.tokens or template.problems:
+    found = plainly(f"the key {value.key!r:.80} says that this is a credential, and", text, node.span)
+    if found is not None:
+        flow.secrets.append(text)
+        yield found
+
+
+def _given(flow: Flow, known: dict[SourceFile, Stretches]) -> Iterator[Diagnostic]:
+    """Report credentials that are given to commands, in any text or list of words of the spec."""
+    sources = {given.node.source for given in flow.config.given} | {flow.spec.source}
+    if not any(may_name(source.text) for source in sources):
         return
-    if re.match(_NUMBER, text) or re.match(_URI, text) or re.match(_STAND_IN, text):
-        return
-    said = f"the key {value.key!r:.80} says that this is a credential, and"
-    if len(text) < _LONG:
-        yield finding("maybe-secret", f"{said} a value stands in plain text", node.span, SECRET_HELP)
-    elif sum(1 for form in _CLASSES if re.search(form, text)) >= 2:
-        yield finding(
-            "secret-in-plain-text", f"{said} its value stands in plain text", node.span, SECRET_HELP
-        )
+    stack: list[Node] = [flow.spec.top, *(given.node for given in flow.config.given)]
+    seen: set[int] = set()
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Scalar):
+            if not top.aliased and may_give(top.value):
+                from npac.rules.secrets.commands import in_text
+
+                yield from _plain(flow, ((top, given) for given in in_text(top.value)), known)
+        elif isinstance(top, Seq):
+            if id(top.items) not in seen:
+                seen.add(id(top.items))
+                words = [item for item in top.items if isinstance(item, Scalar)]
+                stack.extend(item for item in reversed(top.items) if not isinstance(item, Scalar))
+                if not may_give(" ".join([word.value for word in words])):
+                    continue
+                from npac.rules.secrets.commands import in_words
+
+                found = in_words([word.value for word in words])
+                yield from _plain(flow, ((words[at], given) for at, given in found), known)
+        elif id(top.entries) not in seen:
+            seen.add(id(top.entries))
+            stack.extend(value for _, value in reversed(top.entries.values()))
+
+
+def _plain(
+    flow: Flow, found: Iterable[tuple[Scalar, Given]], known: dict[SourceFile, Stretches]
+) -> Iterator[Diagnostic]:
+    for scalar, given in found:
+        if scalar.aliased or any(credentials(given.value)):
+            continue  # it is reported where it stands, or by its form
+        span = scalar.inner(given.start, given.end)
+        item = plainly(given.said, given.value, span) if not _reported(known, span) else None
+        if item is not None:
+            flow.secrets.append(given.value)
+            yield item
 
 
 def _reference_keys(flow: Flow) -> set[str]:

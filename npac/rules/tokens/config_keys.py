@@ -1,53 +1,23 @@
-"""Config keys: nothing unread, switches that switch, text that other readers would not change."""
+"""Config keys: nothing unread, switches that switch."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic, Edit, Fix
+from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.config import KNOWN_KEYS, SWITCHES, bad_switch
 from npac.flow.flow import Flow
+from npac.flow.reads import keys_read
 from npac.flow.symbolic import written
 from npac.syntax.reader import shown
-from npac.text.yaml_nodes import Map, Node, Scalar
-
-_YAML11_WORDS = frozenset(["yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
-_OCTAL = r"[-+]?0[0-7_]*[0-7]\Z"
-_SEXAGESIMAL = r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z"
-_BASED = r"[-+]?0(?:x_*[0-9a-fA-F][0-9a-fA-F_]*|b_*[01][01_]*)\Z"
-_DECIMAL = r"[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?\Z"
-_EXPONENT = r"[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+\Z"
-_LONGEST_NUMBER = 64
-_DATE = r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}\Z|[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2})"
-_GROUPED = r"[-+]?[0-9]+(?:_[0-9_]*)+\Z"
+from npac.text.yaml_nodes import Map, Scalar
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
-    """Report unread keys, unreadable switches, and values that YAML 1.1 readers would retype."""
+    """Report unread keys and unreadable switches."""
     yield from _unread(flow)
     yield from _own_keys(flow)
-    for node in _substituted(flow):
-        becomes = _retyped(node.value)
-        if becomes is not None:
-            fix = Fix("quote it", (Edit(node.span, f'"{node.value}"'),))
-            message = f"{node.value} is kept as written here, but other YAML readers make {becomes} of it"
-            yield finding("retyped-scalar", message, node.span, f'quote it: "{node.value}"', fix=fix)
-
-
-def _substituted(flow: Flow) -> Iterator[Scalar]:
-    """Give the plain scalars whose text is put into others: of config, run and params, and words of argv."""
-    nodes: list[Node] = [entry.node for entry in flow.spec.config.values()]
-    nodes.extend(value for _, value in flow.spec.run.values())
-    for state in flow.spec.states.values():
-        nodes.extend(param.text.node for param in state.params.values())
-        nodes.extend(word.node for word in state.argv or ())
-    seen: set[int] = set()
-    for node in nodes:
-        if isinstance(node, Scalar) and node.style == "" and not node.aliased and node.start not in seen:
-            seen.add(node.start)
-            yield node
 
 
 def _own_keys(flow: Flow) -> Iterator[Diagnostic]:
@@ -74,7 +44,7 @@ def _unread(flow: Flow) -> Iterator[Diagnostic]:
         return  # what an unknown tool reads is not known
     read = flow.config.read
     longest = min(max(map(len, read), default=0), 4096)
-    overlaid = {key for state in flow.spec.states.values() for key in state.params}
+    overlaid: set[str] | None = None
     for key, entry in flow.spec.config.items():
         if key in KNOWN_KEYS or key in read or flow.config.entries[key].origin == "tool":
             continue
@@ -86,10 +56,23 @@ def _unread(flow: Flow) -> Iterator[Diagnostic]:
             continue
         message = f"nothing reads the config key {key!r}"
         help_text = "remove it, or name it x-... if it is a remark"
+        if overlaid is None:
+            overlaid = _overlaid(flow)
         if key in overlaid:
             message += " itself; the states that may read it set it by params"
             help_text = "remove it, unless it is there to say what the params mean"
         yield finding("unused-config-key", message, entry.key.span, help_text)
+
+
+def _overlaid(flow: Flow) -> set[str]:
+    """Give the config keys that some state reads and gives by its own params."""
+    found: set[str] = set()
+    profiles: dict[str, frozenset[str]] = {}
+    for state in flow.spec.states.values():
+        if not found.issuperset(state.params):
+            tool = flow.catalog.get(state.tool_ref.value) if state.tool_ref is not None else None
+            found |= keys_read(flow.spec, state, tool, profiles) & state.params.keys()
+    return found
 
 
 def _any_prefix(key: str, read: set[str], longest: int) -> bool:
@@ -100,29 +83,3 @@ def _any_prefix(key: str, read: set[str], longest: int) -> bool:
             return True
         at = key.find(".", at + 1)
     return False
-
-
-def _retyped(text: str) -> str | None:
-    """Say what a YAML 1.1 reader would make of a plain scalar, where that is another text."""
-    if text in _YAML11_WORDS:
-        return "the boolean " + ("true" if text.lower() in ("yes", "on") else "false")
-    if (not text[:1].isdigit() and text[:1] not in ("+", "-")) or len(text) > _LONGEST_NUMBER:
-        return None
-    if text.isdigit() and text[0] != "0":
-        return None
-    digits = text.replace("_", "")
-    if re.match(_BASED, text):
-        return f"the number {int(digits, 0)}"
-    if re.match(_OCTAL, text):
-        return f"the number {int(digits, 8)}"
-    if re.match(_GROUPED, text):
-        return f"the number {int(digits)}"
-    if re.match(_SEXAGESIMAL, text):
-        return "a number to base 60"
-    if re.match(_DATE, text):
-        return "a date"
-    if re.match(_EXPONENT, text):
-        return f"the number {float(digits)!r}"
-    if re.match(_DECIMAL, text) and text.strip("+-.") and repr(float(text.replace("_", ""))) != text:
-        return f"the number {float(text.replace('_', ''))!r}"
-    return None

@@ -9,6 +9,7 @@ from npac.diagnostics.diagnostic import Diagnostic, Related
 from npac.flow.flow import Flow
 from npac.flow.graph import FlowGraph, Kind
 from npac.flow.symbolic import FlowUse
+from npac.syntax.templates import parse_template
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -61,11 +62,25 @@ def _remedy(flow: Flow, use: FlowUse) -> str:
             f"in the first iteration of {loop!r} it has not run before: give the command {{{{loop.{loop}}}}} "
             "and let it read the file of the iteration before, or let a state before the loop write what the "
             "first iteration reads"
-            + ("; name a file that it writes itself as outputs names it" if own else "")
+            + (f"; for the file that it writes itself, {_as_in_outputs(flow, use)}" if own else "")
         )
     if own:
-        return "a state's own command cannot read what it is about to write: name the URI as outputs names it"
+        return (
+            f"{use.name!r} is the state that writes this, and a state token stands for what was written "
+            f"before: {_as_in_outputs(flow, use)}"
+        )
     return ""
+
+
+def _as_in_outputs(flow: Flow, use: FlowUse) -> str:
+    """Say what a state's own command is to write instead of the token for its own output."""
+    token = next((token for token in parse_template(use.span.text).tokens if token.scope == "state"), None)
+    digits = token.path.rpartition(".output_")[2] if token is not None else ""
+    index = int(digits) - 1 if digits.isdecimal() and len(digits) < 7 else 0
+    outputs = flow.spec.states[use.name].outputs
+    uri = outputs[index].uri.node.value if index < len(outputs) else ""
+    said = f", {uri}" if 0 < len(uri) <= 160 and "\n" not in uri else ""
+    return f"in its own command write the URI out as its outputs do{said}"
 
 
 def _loops(flow: Flow, name: str) -> tuple[str, ...]:
@@ -93,5 +108,7 @@ def _early(
 ) -> Diagnostic:
     way = " -> ".join(path) if path else use.reader
     message = f"{what} on every path to {use.reader!r}"
+    if code == "state-not-run" and use.name == use.reader:
+        message = f"{use.reader!r} reads its own output, which it has not written when it begins"
     help_text = remedy or f"on this path it has not: {way}; lead it through {use.name!r} first"
     return finding(code, message, use.span, help_text, related=related)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
+from npac.diagnostics.credentials import credentials
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
 from npac.flow.symbolic import MAX_ARGUMENT
@@ -24,6 +25,10 @@ _ACTIVE = {
     Quoting.COMMENT: ("\n", "inside a comment"),
     Quoting.LITERAL: ("", ""),
 }
+# what is said of a value that is never shown, nor a character of it
+_UNSAID = {
+    quoting: f"holds a character that the shell reads {where}" for quoting, (_, where) in _ACTIVE.items()
+} | {Quoting.NONE: "holds a character that the shell reads, and is unquoted"}
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
@@ -45,7 +50,8 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
                 continue
             use = (value, token.transform, quoting)
             if use not in known:
-                known[use] = _danger(*use)
+                why = _danger(*use)
+                known[use] = _UNSAID[quoting] if why is not None and _is_hidden(flow, value) else why
             why = known[use]
             if why is not None:
                 yield _finding(state, token, why)
@@ -59,6 +65,14 @@ def brought_in(flow: Flow, state: str, token: Token) -> Value | None:
         return None
     params = flow.steps.by_state[state].params
     return params[token.path] if token.path in params else flow.config.values.get(token.path)
+
+
+def _is_hidden(flow: Flow, value: Value) -> bool:
+    """Say whether a value holds a secret that was found before."""
+    text = _text(value, None)
+    return (
+        any(secret in text for secret in flow.secrets if secret) or next(credentials(text), None) is not None
+    )
 
 
 def _finding(state: State, token: Token, why: str) -> Diagnostic:
