@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import datetime
 import functools
-import hashlib
+import json
 import os
 import re
 import secrets as random_secrets
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -22,7 +21,7 @@ from npac.backends.errors import BackendError
 from npac.backends.skypilot import documents
 from npac.diagnostics.credentials import redacted
 from npac.errors import NpacError
-from npac.ir.canonical import program_bytes
+from npac.ir.canonical import digest_bytes, program_bytes
 from npac.ir.errors import LinkError
 from npac.ir.linking import LinkRecord, link_program
 from npac.ir.program import Gate, Program, Wave
@@ -151,13 +150,14 @@ def run(
 ) -> RunResult:
     """Run a spec, a build or raw SkyPilot YAML; see :func:`npac.api.run`."""
     values = secret_values(secrets)
-    _demand_unexposed(values, run_id or "", options)
+    demand_unexposed(values, run_id or "", options)
     if Path(target).is_dir() and (options.vars or options.sets or options.config):
         raise NpacError(
             f"{os.fspath(target)} is a build, whose config values were settled when it was compiled",
             remedy="Leave --var, --set and --config out, or run the spec with them.",
         )
     program, blobs, pins, accelerators = load_target(target, options, compile, whole=True)
+    blobs[INPUTS] = inputs_bytes(target, options, values.values())
     with plain_errors():
         for what, data in (*blobs.items(), ("program", program_bytes(program))) if values else ():
             demand_unexposed_text(values, f"the {what} that is stored with the run", data)
@@ -173,7 +173,7 @@ def run(
     link = LinkRecord(
         name,
         run_uid=random_secrets.token_hex(16),
-        endpoint_url=_endpoint(),
+        endpoint_url=endpoint(),
         source_uri=os.environ.get("NPA_SRC_S3_URI", ""),
         pins=pins,
         accelerators=accelerators,
@@ -181,10 +181,10 @@ def run(
     with plain_errors():
         link_program(program, link)
     place = make_engine(engine, engine_options, start=True)
-    _demand_engine(program, place)
-    _demand_stores(program, name)
+    demand_engine(program, place)
+    demand_stores(program, name)
     with plain_errors():
-        demand_launchable(program, place, _renderer(program, link), name, values)
+        demand_launchable(program, place, renderer(program, link), name, values)
     root = ledger_root(ledger, single_writer=single_writer)
     tell = progress or Silent()
     with plain_errors():
@@ -192,12 +192,12 @@ def run(
         if taken_up is not None:
             # A driver that ended before anything was on record leaves its run's id free.
             runtime.demand_unbegun(taken_up)
-        others = functools.cache(lambda: _other_ledgers(root, name))
-        with _interrupts(handle_signals) as interrupts:
+        others = functools.cache(lambda: other_ledgers(root, name))
+        with interrupted(handle_signals) as interrupts:
             world = runtime.World(
                 place,
                 store_for,
-                _renderer(program, link),
+                renderer(program, link),
                 secrets=values,
                 progress=tell,
                 interrupts=interrupts,
@@ -205,7 +205,7 @@ def run(
             # Asked before the ledger is made: a run that is refused leaves its id free.
             runtime.admit(world, program, link, run_options, others)
             book = taken_up or root.create(name)
-            _caution(root, name, tell)
+            caution(root, name, tell)
             return runtime.start_run(
                 book,
                 world,
@@ -214,12 +214,62 @@ def run(
                 run_options,
                 blobs=blobs,
                 others=others,
-                driver=_driver(),
-                target=_shown(target, values.values()),
+                driver=this_driver(),
+                target=shown_path(target, values.values()),
             )
 
 
-def _shown(target: PathLike, secret: Iterable[str]) -> str:
+INPUTS = "inputs"
+"""Name of the blob that says what a run's program was made from, besides the spec."""
+
+
+def inputs_bytes(target: PathLike, options: Any, secret: Iterable[str] = ()) -> bytes:
+    """Give what a program was made from, so that it can be made again: options, and digests of files.
+
+    A path that must not be put on record (see :func:`shown_path`) is left out, and nothing can be made
+    again then.
+    """
+    files = [*options.config, *options.catalogs, *_project_catalogs(target)]
+    named = [(shown_path(path, secret), path) for path in files]
+    data = {
+        "schema": "npac.inputs/v1",
+        "vars": _pairs(options.vars),
+        "sets": _pairs(options.sets),
+        "config": [shown_path(path, secret) for path in options.config],
+        "catalogs": [shown_path(path, secret) for path in options.catalogs],
+        "allow_new_vars": bool(options.allow_new_vars),
+        "max_steps": options.max_steps,
+        "max_nodes": options.max_nodes,
+        "use_project": bool(options.use_project),
+        "files": {name: digest_of(path) for name, path in named if name},
+        "whole": all(name for name, _ in named),
+    }
+    return json.dumps(data, sort_keys=True).encode()
+
+
+def digest_of(path: PathLike) -> str:
+    """Give the sha256 of a file that a compilation reads; empty when it cannot be read."""
+    try:
+        return digest_bytes(read_regular(Path(path), MAX_SPEC_BYTES))
+    except OSError:
+        return ""
+
+
+def _pairs(given: Any) -> list[list[str]]:
+    return [[str(key), str(value)] for key, value in (given.items() if isinstance(given, Mapping) else given)]
+
+
+def _project_catalogs(target: PathLike) -> tuple[PathLike, ...]:
+    """Give the catalogs that the project of a spec names; a build has its tools in it."""
+    from npac.checking import project_for
+
+    if Path(target).is_dir():
+        return ()
+    project, _ = project_for(os.fspath(target))
+    return tuple(project.catalogs) if project is not None else ()
+
+
+def shown_path(target: PathLike, secret: Iterable[str]) -> str:
     """Give the whole path of what is run, as it is put on record.
 
     Empty for one that is no text, looks like a credential, or holds one of the ``secret`` values.
@@ -232,14 +282,14 @@ def _shown(target: PathLike, secret: Iterable[str]) -> str:
     return "" if redacted(path) != path or any(value in path for value in secret) else path
 
 
-def _caution(root: Root, run_id: str, tell: Progress) -> None:
+def caution(root: Root, run_id: str, tell: Progress) -> None:
     """Tell whoever drives a run what they have to see to by themselves."""
-    caution = root.caution(run_id)
-    if caution:
-        tell.note(f"warning: {caution}")
+    said = root.caution(run_id)
+    if said:
+        tell.note(f"warning: {said}")
 
 
-def _other_ledgers(root: Root, run_id: str) -> list[RunLedger]:
+def other_ledgers(root: Root, run_id: str) -> list[RunLedger]:
     """Open the ledgers of all other runs.  Raises :class:`runtime.Refused` that names one that cannot be."""
     found: list[RunLedger] = []
     for other in root.runs():
@@ -249,65 +299,6 @@ def _other_ledgers(root: Root, run_id: str) -> list[RunLedger]:
             except LedgerError as error:
                 raise runtime.unknown_outputs(other, error) from error
     return found
-
-
-def resume(
-    run_id: str,
-    *,
-    run_options: RunOptions | None,
-    engine_options: Mapping[str, Any],
-    ledger: str | None,
-    secrets: Sequence[str],
-    progress: Progress | None,
-    handle_signals: bool,
-) -> RunResult:
-    """Go on with a run; see :func:`npac.api.resume`."""
-    with plain_errors():
-        book = open_ledger(run_id, ledger)
-        stored = runtime.load(book)
-        tell = progress or Silent()
-        _caution(ledger_root(ledger), run_id, tell)
-        names = sorted({*secrets, *(str(name) for name in stored.view.secrets)})
-        values = secret_values(names, missing_ok=True)
-        place = make_engine(str(stored.view.engine["name"]), engine_options, start=True)
-        if not stored.view.ended or runtime.may_be_retried(book):
-            said = _of_the_spec(stored.view)
-            if said:
-                tell.note(said)
-        with _interrupts(handle_signals) as interrupts:
-            world = runtime.World(
-                place,
-                store_for,
-                _renderer(stored.program, stored.link),
-                secrets=values,
-                progress=tell,
-                interrupts=interrupts,
-            )
-            return runtime.resume_run(book, world, run_options, driver=_driver())
-
-
-def _of_the_spec(view: RunView) -> str:
-    """Say that what a run was started from has changed or cannot be compared; empty when it is the same."""
-    from npac.build.manifest import FILE
-    from npac.checking import read_bytes
-
-    folder = os.path.isdir(view.target)
-    stored = view.blobs.get("manifest" if folder else "spec", "")
-    try:
-        found = read_bytes(os.path.join(view.target, FILE) if folder else view.target) if view.target else b""
-    except NpacError:
-        found = b""
-    if found and stored:
-        if hashlib.sha256(found).hexdigest() == stored:
-            return ""
-        return (
-            f"{view.target} has changed since run {view.run_id} began, which goes on with the program stored "
-            f"with it; to run what is there now: npac run {shlex.quote(view.target)}"
-        )
-    return (
-        f"run {view.run_id} goes on with the program stored with it, which cannot be compared with "
-        f"{view.target or 'its spec'}; a changed spec needs a new run"
-    )
 
 
 def status(run_id: str, *, ledger: str | None) -> RunView:
@@ -390,8 +381,17 @@ def _demand_whole(path: Path) -> None:
         )
 
 
-def _demand_stores(program: Program, run_id: str) -> None:
+def demand_stores(program: Program, run_id: str) -> None:
     """Refuse URIs that the run would read or prove and that no store here can ever look at."""
+    for uri in sorted(looked_at(program, run_id)):
+        try:
+            demand_usable(uri)
+        except StoreError as error:
+            raise NpacError(f"{uri} cannot be looked at: {error}", remedy=error.remedy) from error
+
+
+def looked_at(program: Program, run_id: str) -> set[str]:
+    """Give all URIs that the driver of a run looks at: outputs, decisions, and what triggers wait for."""
     late = {"run.id": run_id}
     uris = {uri for uri, _ in runtime.written_by(program, run_id)}
     for node in program.nodes:
@@ -399,11 +399,7 @@ def _demand_stores(program: Program, run_id: str) -> None:
             uris.add(fill(node.uri, late))
         elif isinstance(node, Wave):
             uris.update(fill(trigger.uri, late) for trigger in node.triggers)
-    for uri in sorted(uris):
-        try:
-            demand_usable(uri)
-        except StoreError as error:
-            raise NpacError(f"{uri} cannot be looked at: {error}", remedy=error.remedy) from error
+    return uris
 
 
 def secret_values(names: Sequence[str], *, missing_ok: bool = False) -> dict[str, str]:
@@ -418,7 +414,7 @@ def secret_values(names: Sequence[str], *, missing_ok: bool = False) -> dict[str
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
-def _demand_unexposed(values: Mapping[str, str], run_id: str, options: Any) -> None:
+def demand_unexposed(values: Mapping[str, str], run_id: str, options: Any) -> None:
     """Refuse secrets' values in what is given besides the target, before anything of it is shown."""
     given = {"--var": options.vars, "--set": options.sets, "--pin": options.pins or {}}
     given["--accelerator"] = options.accelerators or {}
@@ -447,7 +443,9 @@ def _demand_names(names: Sequence[str]) -> None:
         )
 
 
-def _renderer(program: Program, link: LinkRecord) -> runtime.Render:
+def renderer(program: Program, link: LinkRecord) -> runtime.Render:
+    """Give what makes the documents of launches of a program."""
+
     def render(
         wave: Wave, members: tuple[int, ...], values: runtime.LaunchValues
     ) -> Sequence[Mapping[str, Any]]:
@@ -461,7 +459,7 @@ def _renderer(program: Program, link: LinkRecord) -> runtime.Render:
     return render
 
 
-def _demand_engine(program: Program, engine: Engine) -> None:
+def demand_engine(program: Program, engine: Engine) -> None:
     """Refuse, before anything is written, what the engine cannot run."""
     with plain_errors():
         capabilities = engine.capabilities()
@@ -485,18 +483,21 @@ def _demand_engine(program: Program, engine: Engine) -> None:
         )
 
 
-def _endpoint() -> str:
+def endpoint() -> str:
+    """Give the S3 endpoint that this environment names; empty for none."""
     return os.environ.get("AWS_ENDPOINT_URL_S3", "") or os.environ.get("AWS_ENDPOINT_URL", "")
 
 
-def _driver() -> dict[str, Any]:
+def this_driver() -> dict[str, Any]:
+    """Give what a driver says of itself."""
     from npac._version import __version__
 
     return {"npac": __version__}
 
 
 @contextmanager
-def _interrupts(handle: bool) -> Iterator[Any]:
+def interrupted(handle: bool) -> Iterator[Any]:
+    """Give what tells a driver of signals, which it is told of only with ``handle``."""
     if not handle:
         yield NoInterrupts()
         return

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from npac.launch import transaction as tx
 from npac.launch.backoff import LAUNCH, LOOK, Backoff
 from npac.launch.claims import ClaimError, Claims, Holder
-from npac.launch.ports import Engine, EngineError, Surveying
+from npac.launch.ports import Engine, EngineError, Indexed, Surveying
 
 CLAIM_URL = "NPAC_CLAIM_URL"
 """Environment variable, a secret, by which a job claims the POST that made it."""
@@ -141,7 +141,8 @@ class _Desk:
                 return tx.Rows(seen.rows, world.now(), seen.requests, seen.instance, seen.incarnation)
             # An engine that shows no requests cannot show that none is under way: it has no incarnation
             # within which absence would count.
-            return tx.Rows(engine.jobs(), world.now(), (), goal.instance)
+            rows = engine.jobs_of(goal.launch_id, goal.name) if isinstance(engine, Indexed) else engine.jobs()
+            return tx.Rows(rows, world.now(), (), goal.instance)
         except EngineError as error:
             return tx.RowsUnavailable(str(error), world.now())
 

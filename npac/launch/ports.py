@@ -186,6 +186,18 @@ class Engine(Protocol):
 
 
 @runtime_checkable
+class Indexed(Protocol):
+    """An engine that finds the jobs of one launch without going through its whole list.
+
+    A launch then costs the same however many jobs the engine has seen.
+    """
+
+    def jobs_of(self, launch_id: str, name: str) -> Sequence[JobRow]:
+        """Give every job that has this launch id or this name, as :meth:`Engine.jobs` would, or raise."""
+        ...
+
+
+@runtime_checkable
 class Surveying(Protocol):
     """An engine that takes launches asynchronously: a request first, a row later."""
 

@@ -11,6 +11,9 @@ from npac.ledger.ports import LedgerCorrupt, LedgerError
 _PRIMARY = 0xFF
 """SQLite's extended result codes keep the primary code in the low byte."""
 
+_LEAST_ROOM = 64 * 1024
+"""Bytes that SQLite needs beside a ledger before it can write anything."""
+
 _SPACE = "Free some space there; what was acknowledged is kept."
 _DISK = "Check the disk and its mount; what was acknowledged is kept."
 _RIGHTS = "Give your user read and write access to that path, or use another ledger root."
@@ -39,8 +42,18 @@ def from_sqlite(error: sqlite3.Error, path: str | os.PathLike[str]) -> LedgerErr
     # A missing table or column means that the file is not what this version wrote.
     if code == sqlite3.SQLITE_ERROR:
         return LedgerCorrupt(f"the ledger {os.fspath(path)} lacks what it must hold: {error}", remedy=_COPY)
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _without_room(path):
+        code = sqlite3.SQLITE_FULL  # Of the files beside its own SQLite says only that it could not.
     reason, remedy = _SQLITE.get(code, ("SQLite refused", _DISK))
     return LedgerError(f"the ledger {os.fspath(path)} is not usable: {reason} ({error})", remedy=remedy)
+
+
+def _without_room(path: str | os.PathLike[str]) -> bool:
+    try:
+        disk = os.statvfs(os.path.dirname(os.fspath(path)))
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_ROOM or (disk.f_files > 0 and disk.f_favail == 0)
 
 
 def from_os(error: OSError, doing: str) -> LedgerError:

@@ -67,7 +67,7 @@ class LedgerRoot:
         """
         folder = self._folder(run_id)
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make(self.path)
             if self.holds(run_id):
                 raise _exists(run_id, folder)
             # Made aside and renamed: a run is there as a whole or not at all.
@@ -182,6 +182,18 @@ class LedgerRoot:
     def _folder(self, run_id: str) -> Path:
         demand_run_id(run_id)
         return self.path / run_id
+
+
+def _make(folder: Path) -> None:
+    """Make a folder, and those above it that are not there yet, for the owner alone."""
+    lacking = []
+    while not os.path.lexists(folder):
+        lacking.append(folder)
+        folder = folder.parent
+    for each in reversed(lacking):
+        each.mkdir(mode=0o700, exist_ok=True)
+    # What stands there may be a file, or a link that leads nowhere.
+    folder.mkdir(exist_ok=True)
 
 
 def _root_path(url: str) -> Path:

@@ -19,14 +19,19 @@ def demand_secrets(program: Program, given: Mapping[str, str]) -> tuple[str, ...
 
     Raises :class:`Refused` that lists every name for which no value was given.
     """
-    needed = sorted({name for step in program.steps for name in step.secrets})
+    needed = needed_secrets(program)
     lacking = [name for name in needed if name not in given]
     if lacking:
         raise Refused(
             f"no value was given for the secrets {', '.join(lacking)}",
             remedy="name each of them with --secret-env",
         )
-    return tuple(needed)
+    return needed
+
+
+def needed_secrets(program: Program) -> tuple[str, ...]:
+    """Give the names of all secrets that a program needs, sorted."""
+    return tuple(sorted({name for step in program.steps for name in step.secrets}))
 
 
 def capabilities_of(engine: Engine) -> Capabilities:

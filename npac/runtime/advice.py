@@ -57,7 +57,8 @@ def _failed(view: RunView) -> str:
     wave = view.waves.get(view.node)
     cause = _cause(view, wave)
     said = cause if f"{retry}," in cause else _then(cause, retry + _members(wave))
-    return f"{said}; if the spec, a --var or a code path has to change: {_anew(view)}"
+    amend = f"npac resume {view.run_id} --amend {shlex.quote(view.target) if view.target else 'SPEC'}"
+    return f"{said}; if the spec, a --var or a code path has to change: {amend}; or, anew: {_anew(view)}"
 
 
 def _cause(view: RunView, wave: WaveView | None) -> str:
@@ -102,9 +103,10 @@ def _members(wave: WaveView | None) -> str:
 def _blocked(view: RunView) -> str:
     again = f"npac resume {view.run_id}"
     said = _RESUME.sub("", view.remedy.strip())
+    commanded = re.search(rf"npac [\w ]+ {re.escape(view.run_id)}\b", said)
     if view.code == OUTPUT_LOST:
-        return f"{_then(said, again)}; or begin anew: {_anew(view)}"
-    if re.search(rf"npac [\w ]+ {re.escape(view.run_id)}\b", said):
+        return f"{said if commanded else _then(said, again)}; or begin anew: {_anew(view)}"
+    if commanded:
         return said
     return _then(said, again)
 

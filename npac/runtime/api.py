@@ -15,10 +15,12 @@ from npac.runtime import admission, fold, gates, outputs
 from npac.runtime import events as ev
 from npac.runtime.admission import unknown_outputs
 from npac.runtime.advice import has_ended, next_step
+from npac.runtime.amending import Amend
 from npac.runtime.driver import drive, release
 from npac.runtime.options import Driven, Refused, RunOptions, RunResult, result_of
 from npac.runtime.session import CANCEL, DECIDE, RETRY, Session
 from npac.runtime.stored import StoredRun, damage, demand_same, demand_unbegun, load, unbegun
+from npac.runtime.turns import put_on_record, turn
 from npac.runtime.view import BLOCKED, CANCELLED, FAILED, RUNNING, SUCCEEDED, WAITING, RunView
 from npac.runtime.waves import affordable
 from npac.runtime.why import why
@@ -26,6 +28,7 @@ from npac.runtime.world import LaunchValues, Render, World
 
 __all__ = [
     "Admission",
+    "Amend",
     "Driven",
     "LaunchValues",
     "Refused",
@@ -155,28 +158,46 @@ def resume_run(
     *,
     program: Program | None = None,
     link: LinkRecord | None = None,
+    amend: Amend | None = None,
+    rerun_from: str = "",
+    others: Callable[[], Iterable[RunLedger]] = tuple,
     driver: Mapping[str, Any] | None = None,
 ) -> RunResult:
-    """Go on with a run, from where its log says it is, with the program that it was started with.
+    """Go on with a run, from where its log says it is, with the program that is stored with it.
 
     ``program`` and ``link``, where given, are what the caller would run today; if they are not
     the run's, it is refused.  ``options`` default to those of the last driver.  Open requests to
     cancel, retry or decide are taken in first.  A run that has ended, and that nothing allows to go
     on, is left as it is and its result is given again.
 
-    Raises :class:`Refused` (another driver holds the run, something changed, secrets are lacking)
-    and :class:`npac.ledger.ports.LedgerError`.
+    With ``amend`` the rest of the run follows another program, for which ``world`` must render; with
+    ``rerun_from`` (a wave by node, number, label or state) this wave runs again and all that followed;
+    with both, as the amended program has them.  Either lets a run that has ended go on.  ``others`` are
+    as for :func:`start_run`, and asked for a run that had ended or is amended.
+
+    Raises :class:`Refused` (another driver holds the run, something changed, secrets are lacking, a
+    wave that has finished would change) and :class:`npac.ledger.ports.LedgerError`.
     """
     stored = load(ledger)
     demand_same(stored, program, link)
-    options = options or _options(stored.view)
+    options = inherited(options, stored.view)
     # A request that came too late for a run stays in its ledger, and is answered if it ever goes on.
-    if not _may_go_on(stored.view, ledger.requests(), options):
+    if not (amend or rerun_from) and not _may_go_on(stored.view, ledger.requests(), options):
         return result_of(stored.view)
+    # Asked before the lease is taken, too: what is refused leaves no trace.
+    turn(stored.view, stored.program, amend, rerun_from)
+    followed = stored.program if amend is None else amend.program
+    if not options.allow_shared_outputs and (stored.view.ended or amend is not None):
+        admission.demand_own_outputs(outputs.of_program(followed, stored.view.run_id), others)
     fence = _take(ledger, driver)
     view = fold.fold(ledger.events(), ledger.get_blob)
     session = Session(ledger, fence, view, world, options)
     try:
+        if view.blobs != stored.view.blobs:
+            raise Refused(
+                f"another driver has just amended run {view.run_id}",
+                remedy="Give the command again",
+            )
         capabilities = admission.capabilities_of(world.engine)
         if capabilities.name != view.engine["name"]:
             raise Refused(
@@ -184,8 +205,10 @@ def resume_run(
                 remedy=f"resume it with --engine {view.engine['name']}",
             )
         if view.cancel is None and not _asked(ledger, CANCEL):
-            admission.demand_secrets(stored.program, world.secrets)
-        retry = _take_requests(session, stored.program) or view.retry
+            admission.demand_secrets(followed, world.secrets)
+        retry = _take_requests(session, stored.program)
+        put_on_record(session, stored.program, amend, rerun_from)
+        retry = retry or view.retry
         if not retry and not _may_go_on(view, (), options):
             release(session)
             return result_of(view)
@@ -196,7 +219,7 @@ def resume_run(
     except BaseException:
         release(session)
         raise
-    return drive(session, stored.program, capabilities, resumed=True)
+    return drive(session, followed, capabilities, resumed=True)
 
 
 def run_view(ledger: RunLedger) -> RunView:
@@ -285,6 +308,15 @@ def _take(ledger: RunLedger, driver: Mapping[str, Any] | None) -> int:
 
 def _engine(capabilities: Capabilities) -> dict[str, str]:
     return {"name": capabilities.name, "instance": capabilities.instance}
+
+
+def inherited(options: RunOptions | None, view: RunView) -> RunOptions:
+    """Give the options of a driver that goes on with a run; what is not chosen stays as it was."""
+    if options is None:
+        return _options(view)
+    if options.max_gpu_hours is None:
+        return dataclasses.replace(options, max_gpu_hours=view.options.get("max_gpu_hours"))
+    return options
 
 
 def _options(view: RunView) -> RunOptions:

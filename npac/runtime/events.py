@@ -18,6 +18,17 @@ happened".  All data is JSON.  ``node`` is always the id of a node of the progra
     is not known).
 ``run-resumed``
     ``engine``, ``options``, ``retry`` (a person asked for one more attempt): a later driver goes on.
+``run-amended``
+    The rest of the run follows another program: ``before`` and ``after`` (digests of the programs),
+    ``blobs``, ``outputs_blob``, ``secrets`` and ``target`` as in ``run-created`` (the link record stays),
+    ``changes`` (the differences by meaning; where there are very many the first of them, and
+    ``changes_blob`` with all), ``text`` (the same for people), ``set_aside`` (waves that had begun and are
+    changed), ``untriggered`` (``[[node, state], …]``, triggers that are changed), ``unchecked`` (nodes
+    before which groups are checked anew), ``edges`` (``{gate: node that follows now}``), ``retry`` (one more
+    attempt at a wave that failed comes with it) and ``reason``.
+``run-rewound``
+    ``node``, ``set_aside`` (this wave and all nodes that followed it) and ``unchecked``: they run again, and
+    what is on record of them before this event no longer counts; ``reason``.
 ``trigger-waiting`` / ``trigger-fired``
     ``node``, ``state``, ``uri``; when fired also ``objects`` (how many), ``polls``, ``sample`` (first
     keys) and ``seen_blob`` (fingerprints of all objects of this firing).
@@ -25,7 +36,8 @@ happened".  All data is JSON.  ``node`` is always the id of a node of the progra
     One per attempt, before anything of it is launched: ``node``, ``number``, ``label``, ``kind``,
     ``loops``, ``attempt``, ``members`` (those that this attempt posts), ``states`` (a name for each
     member of the wave), ``budget`` (``first``, ``retries``, ``infrastructure``, ``request`` or
-    ``lost-output``), ``retry_all`` (another attempt runs all members, also those that have succeeded) and, in
+    ``lost-output``), ``retry_all`` (another attempt runs all members, also those that have succeeded),
+    ``gpus`` (how many each member asks for on all its nodes; empty where none asks for any) and, in
     the first attempt, ``before``: the observation (or null) of each declared
     output, ``{uri: …}``; ``opens``: ``{group: {uri: …}}`` for sequences that begin here; and ``marks``:
     the mark of that moment that the store of each gives, ``{uri: …}``.
@@ -56,7 +68,8 @@ happened".  All data is JSON.  ``node`` is always the id of a node of the progra
 ``cancel-intent`` / ``cancel-result``
     ``launch_id``, ``job_id``, ``why``; then ``status``, the verified end of the job.
 ``batch-ended``
-    ``node``, ``attempt``, ``batch``, ``launch_id``, ``status``, ``results``: for each member ``member``,
+    ``node``, ``attempt``, ``batch``, ``launch_id``, ``status``, ``seconds`` (how long the job ran by the
+    engine's times, null where it gives none), ``results``: for each member ``member``,
     ``ok``, ``family``, ``status``, ``exit_code``, ``reason``, ``records`` (``[{uri, kind, observation}]``,
     the output records) and ``missing`` (``[{uri, why}]``).
 ``wave-succeeded``
@@ -84,7 +97,7 @@ A key that ends in ``_blob`` has the digest of a blob as its value.  An event wh
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from npac.ledger.outside import writable
@@ -95,6 +108,8 @@ SCHEMA = "npac.run/v1"
 DRIVER_STARTED = "driver-started"
 RUN_CREATED = "run-created"
 RUN_RESUMED = "run-resumed"
+RUN_AMENDED = "run-amended"
+RUN_REWOUND = "run-rewound"
 TRIGGER_WAITING = "trigger-waiting"
 TRIGGER_FIRED = "trigger-fired"
 WAVE_STARTED = "wave-started"
@@ -137,6 +152,27 @@ def packed(data: Mapping[str, Any], put_blob: Callable[[bytes], str]) -> Mapping
         return data
     text = encode(data)
     return data if len(text) <= INLINE_LIMIT else {"data_blob": put_blob(text)}
+
+
+TOLD_LIMIT = 12 * 1024
+"""Longest list of differences, in bytes of JSON, that stands in an event as a whole."""
+TOLD_LINES = 40
+
+
+def told(changes: Sequence[Mapping[str, Any]], text: str, put_blob: Callable[[bytes], str]) -> dict[str, Any]:
+    """Give differences between programs as data of an event, the whole of very many in a blob."""
+    lines = text.splitlines()
+    if len(lines) > TOLD_LINES:
+        lines[TOLD_LINES:] = [f"… and {len(lines) - TOLD_LINES} lines more"]
+    shown = [dict(change) for change in changes]
+    data: dict[str, Any] = {"changes": shown, "text": "\n".join(lines)[:TOLD_LIMIT]}
+    whole = encode({"changes": shown})
+    if len(whole) > TOLD_LIMIT:
+        data["changes_blob"] = put_blob(whole)
+        # The log keeps its entries short, so that it can be read from its first event on.
+        while len(encode({"changes": shown})) > TOLD_LIMIT:
+            del shown[len(shown) // 2 :]
+    return data
 
 
 def unpacked(event: Event, get_blob: Callable[[str], bytes]) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from npac.launch.state import ABSENT, SEALED
 from npac.launch.supervision import JobRef
 from npac.ledger.ports import Event, Observation
 from npac.runtime import events as ev
+from npac.runtime.fold_turns import active, open_groups, run_amended, run_rewound
 from npac.runtime.view import (
     BLOCKED,
     FAILED,
@@ -81,14 +82,8 @@ def _run_created(view: RunView, data: Data, event: Event) -> None:
     view.state = RUNNING
 
 
-def _active(view: RunView) -> None:
-    view.state = RUNNING
-    view.code = view.reason = view.remedy = view.detached = ""
-    view.evidence = {}
-
-
 def _run_resumed(view: RunView, data: Data, event: Event) -> None:
-    _active(view)
+    active(view)
     view.options = dict(data["options"])
     if data["retry"]:
         view.retry = True
@@ -102,7 +97,7 @@ def _trigger_waiting(view: RunView, data: Data, event: Event) -> None:
 
 
 def _trigger_fired(view: RunView, data: Data, event: Event) -> None:
-    _active(view)
+    active(view)
     view.triggers[data["node"], data["state"]] = TriggerView(
         data["node"], data["state"], data["uri"], True, data["objects"], data["seen_blob"]
     )
@@ -110,7 +105,7 @@ def _trigger_fired(view: RunView, data: Data, event: Event) -> None:
 
 
 def _wave_started(view: RunView, data: Data, event: Event) -> None:
-    _active(view)
+    active(view)
     wave = view.waves.get(data["node"])
     if wave is None:
         wave = WaveView(
@@ -122,18 +117,21 @@ def _wave_started(view: RunView, data: Data, event: Event) -> None:
             states=tuple(data["states"]),
             before=_observations(data["before"]),
             marks=dict(data.get("marks", {})),
+            opens={group: _observations(seen) for group, seen in data["opens"].items()},
             retry_all=data.get("retry_all"),
         )
         view.waves[wave.node] = wave
-        for group, seen in data["opens"].items():
-            view.opened[group] = _observations(seen)
-            view.opened_marks[group] = wave.marks
+        open_groups(view, wave)
     if data["budget"] in ("request", "first"):
         # A wave that failed comes before any that has not begun: the grant is used up by either.
         view.retry = False
     wave.attempts.append(
         AttemptView(
-            number=data["attempt"], members=tuple(data["members"]), budget=data["budget"], started=event.at
+            number=data["attempt"],
+            members=tuple(data["members"]),
+            budget=data["budget"],
+            started=event.at,
+            gpus=tuple(data.get("gpus", ())),
         )
     )
 
@@ -253,6 +251,7 @@ def _batch_ended(view: RunView, data: Data, event: Event) -> None:
     launch = attempt.launches[data["batch"]]
     launch.status = data["status"]
     launch.ended = True
+    launch.seconds = data.get("seconds")
     for result in data["results"]:
         launch.results.append(
             MemberResult(
@@ -273,9 +272,9 @@ def _keep(view: RunView, records: Iterable[Data], node: str, attempt: int, state
     for record in records:
         seen = ev.observation_from_json(record["observation"])
         assert seen is not None, "an output record always has an observation"
-        view.records[record["uri"]] = OutputRecord(
-            record["uri"], record["kind"], seen, node, attempt, record.get("state", state)
-        )
+        kept = OutputRecord(record["uri"], record["kind"], seen, node, attempt, record.get("state", state))
+        view.records[kept.uri] = kept
+        view.history.setdefault(kept.uri, []).append(kept)
 
 
 def _wave_succeeded(view: RunView, data: Data, event: Event) -> None:
@@ -302,7 +301,7 @@ def _group_checked(view: RunView, data: Data, event: Event) -> None:
 
 
 def _decided(view: RunView, data: Data, event: Event) -> None:
-    _active(view)
+    active(view)
     view.decisions[data["node"]] = DecisionView(
         node=data["node"],
         state=data["state"],
@@ -343,6 +342,8 @@ _HANDLERS: dict[str, Callable[[RunView, Data, Event], None]] = {
     ev.DRIVER_STARTED: _driver_started,
     ev.RUN_CREATED: _run_created,
     ev.RUN_RESUMED: _run_resumed,
+    ev.RUN_AMENDED: run_amended,
+    ev.RUN_REWOUND: run_rewound,
     ev.TRIGGER_WAITING: _trigger_waiting,
     ev.TRIGGER_FIRED: _trigger_fired,
     ev.WAVE_STARTED: _wave_started,

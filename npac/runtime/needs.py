@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from npac.ir.program import Gate, Program, Wave, successors
 from npac.ir.values import link
 from npac.runtime import outputs
@@ -41,6 +43,7 @@ def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
     late = {"run.id": session.view.run_id}
     needed = _needed(session, program, frontier)
     again: dict[str, set[int]] = {}
+    out_of_reach: list[OutputRecord] = []
     for record in session.view.records.values():
         if not _read(record, needed):
             continue
@@ -55,16 +58,29 @@ def lost(session: Session, program: Program) -> dict[str, tuple[int, ...]]:
             read_by_gate=isinstance(gate, Gate) and link(gate.uri, late) == record.uri,
         )
         if what == OUT_OF_REACH:
-            raise Blocked(
-                f"{record.uri}, which {record.state} had written and the rest of the run reads, is gone; "
-                f"waves after {record.node} were made from it",
-                code=OUTPUT_LOST,
-                node=record.node,
-                remedy="put it back",
-            )
+            out_of_reach.append(record)
         if what == AGAIN:
             again.setdefault(record.node, set()).update(members)
+    if out_of_reach:
+        raise _lost(view=session.view, path=path, records=out_of_reach)
     return {node: tuple(sorted(members)) for node, members in again.items()}
+
+
+def _lost(view: RunView, path: list[str], records: list[OutputRecord]) -> Blocked:
+    """Give what blocks a run of which outputs are gone that later waves were made from."""
+    # From the first of their waves on all of them are made again.
+    first = min(records, key=lambda record: path.index(record.node) if record.node in path else -1)
+    uris = ", ".join(record.uri for record in records[:3])
+    uris += f" and {len(records) - 3} more" if len(records) > 3 else ""
+    verb = "is" if len(records) == 1 else "are"
+    return Blocked(
+        f"{uris}, which {first.state} had written and the rest of the run reads, {verb} gone; "
+        f"waves after {first.node} were made from it",
+        code=OUTPUT_LOST,
+        node=first.node,
+        remedy=f"npac resume {view.run_id} --rerun-from {shlex.quote(first.node)} (runs it again and all "
+        f"that followed), or put back what is gone and npac resume {view.run_id}",
+    )
 
 
 def walked(view: RunView, program: Program) -> tuple[list[str], str]:
@@ -85,26 +101,64 @@ def walked(view: RunView, program: Program) -> tuple[list[str], str]:
 
 
 def _needed(session: Session, program: Program, frontier: str) -> list[str]:
-    """Give the URIs that nodes from ``frontier`` on may read."""
+    """Give the URIs that nodes from ``frontier`` on may read as they are now.
+
+    What is written anew on every way to its reader is not among them: an iteration that begins by
+    removing what the one before has written must not keep the run from going on.
+    """
     view, index = session.view, program.index()
     late = {"run.id": view.run_id}
-    seen, todo, found = {frontier}, [frontier], set()
+    places = {record.uri.rstrip("/") for record in view.records.values()}
+    reachable, todo = {frontier}, [frontier]
     while todo:
-        node = index[todo.pop()]
+        for each in successors(index[todo.pop()]):
+            if each not in reachable:
+                reachable.add(each)
+                todo.append(each)
+    wanted: dict[str, frozenset[str]] = {}
+    for node in reversed(program.nodes):  # every edge goes to a later node
+        if node.id not in reachable:
+            continue
+        later = frozenset[str]().union(*(wanted[each] for each in successors(node)))
+        reads: set[str] = set()
         if isinstance(node, Gate):
-            found.add(link(node.uri, late))
+            reads.add(link(node.uri, late))
         elif isinstance(node, Wave):
             known = view.waves.get(node.id)
             # A job that runs has its inputs or has not; it is the one to tell.
             runs = known is not None and known.state == RUNNING
             if known is None or not (runs and any(launch.job for launch in known.last.launches.values())):
                 for member in node.members:
-                    found.update(link(a.uri, late) for a in program.steps[member.step].inputs)
-        for each in successors(node):
-            if each not in seen:
-                seen.add(each)
-                todo.append(each)
-    return sorted(found)
+                    reads.update(link(a.uri, late) for a in program.steps[member.step].inputs)
+            written = outputs.declared(outputs.of_wave(program, node), view.run_id)
+            # A member that has succeeded does not write again when the rest of its group is tried again.
+            later = _unwritten(later, [each for each in written if not _is_of(view, each.uri, node)])
+        wanted[node.id] = later.union(uri for uri in reads if _below(uri, places))
+    return sorted(wanted[frontier])
+
+
+def _is_of(view: RunView, uri: str, wave: Wave) -> bool:
+    record = view.records.get(uri)
+    return record is not None and record.node == wave.id
+
+
+def _unwritten(uris: frozenset[str], written: list[outputs.Declared]) -> frozenset[str]:
+    """Give those of some URIs that none of these outputs is, or holds."""
+    whole = {each.uri.rstrip("/") for each in written}
+    folders = {each.uri.rstrip("/") for each in written if each.kind == "directory"}
+    if not uris or not whole:
+        return uris
+    return frozenset(uri for uri in uris if uri.rstrip("/") not in whole and not _below(uri, folders))
+
+
+def _below(uri: str, places: set[str]) -> bool:
+    """Say whether a URI is one of some places, or lies below one."""
+    at = uri.rstrip("/")
+    while at:
+        if at in places:
+            return True
+        at = at.rpartition("/")[0]
+    return False
 
 
 def _read(record: OutputRecord, needed: list[str]) -> bool:

@@ -50,6 +50,11 @@ class RunOptions:
 
     Holds for one driver only: a later one does not take it over.
     """
+    max_gpu_hours: float | None = None
+    """GPU hours of all jobs of the run after which nothing more is launched; 0 for no bound.
+
+    None leaves it as the last driver had it, which is no bound for a new run.
+    """
     allow_shared_outputs: bool = False
     """Run although an unfinished run declares an overlapping output."""
 
@@ -63,6 +68,8 @@ class RunOptions:
         for name in (*budgets, "max_wait", "max_status_outage", "launch_quiet"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is not negative")
+        if self.max_gpu_hours is not None and not self.max_gpu_hours >= 0:
+            raise ValueError("max_gpu_hours is not negative")
         if self.poll_seconds <= 0:
             raise ValueError("poll_seconds is more than 0")
 

@@ -11,7 +11,7 @@ from npac.runtime import events as ev
 from npac.runtime import fold
 from npac.runtime.leaving import Detached
 from npac.runtime.options import RunOptions
-from npac.runtime.signals import DETACH, INTERRUPT
+from npac.runtime.signals import DETACH, INTERRUPT, answer
 from npac.runtime.view import RunView
 from npac.runtime.world import World
 
@@ -104,7 +104,7 @@ class Session:
         if pending == INTERRUPT:
             choice = self.options.on_interrupt
             if choice == "ask":
-                choice = self.world.progress.ask_interrupt()
+                choice = answer(self.world.interrupts, self.world.progress.ask_interrupt)
                 # A second signal while the question was open is an answer too.
                 if self.world.interrupts.pending() == DETACH:
                     choice = "detach"
@@ -113,6 +113,9 @@ class Session:
                 self.append(ev.CANCEL_REQUESTED, {"request": "", "reason": "interrupted"})
             elif choice == "detach":
                 raise Detached("interrupted", code="interrupted")
+            elif choice == "continue":
+                # Only now does another Ctrl-C ask again.
+                self.world.progress.note("the run goes on")
         elif pending == DETACH:
             raise Detached("told to end by a signal", code="terminated")
 

@@ -7,8 +7,8 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Protocol
 
@@ -16,12 +16,18 @@ NONE = ""
 DETACH = "detach"
 INTERRUPT = "interrupt"
 
+_CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Unanswered(Exception):
+    """Another signal came, or the terminal went, while a question was open."""
+
 
 class Interrupts(Protocol):
     """Where the driver learns that it should leave."""
 
     def pending(self) -> str:
-        """Give ``""``, ``"interrupt"`` (Ctrl-C) or ``"detach"`` (SIGTERM)."""
+        """Give ``""``, ``"interrupt"`` (Ctrl-C) or ``"detach"`` (SIGTERM, a closed terminal)."""
         ...
 
     def clear(self) -> None:
@@ -49,13 +55,14 @@ class NoInterrupts:
 
 
 class SignalInterrupts:
-    """SIGINT and SIGTERM, caught while :func:`caught` is active.
+    """SIGINT, SIGTERM and SIGHUP, caught while :func:`caught` is active.
 
     A second Ctrl-C before the first is dealt with detaches.
     """
 
     def __init__(self) -> None:
         self._pending = NONE
+        self._asking = False
         # A handler may run at any instruction; a pipe is the one thing that it can safely touch.
         self._read, self._write = os.pipe()
         os.set_blocking(self._read, False)
@@ -72,11 +79,21 @@ class SignalInterrupts:
             self._pending = INTERRUPT
         else:
             self._pending = DETACH
-        try:
+        # When the pipe is full, whoever waits is woken already.
+        with suppress(BlockingIOError):
             os.write(self._write, b"!")
-        except BlockingIOError:
-            # The pipe is full, so whoever waits is woken already.
-            return
+        if self._asking:
+            # Whoever reads an answer is not woken by the pipe, and a read goes on after a handler.
+            self._asking = False
+            raise Unanswered
+
+    def ask(self, question: Callable[[], str]) -> str:
+        """Give the answer to a question; a signal that comes meanwhile raises :class:`Unanswered`."""
+        try:
+            self._asking = True
+            return question()
+        finally:
+            self._asking = False
 
     def pending(self) -> str:
         """Give what has come and is not dealt with."""
@@ -95,17 +112,33 @@ class SignalInterrupts:
             os.read(self._read, 4096)
 
 
+def answer(interrupts: Interrupts, question: Callable[[], str]) -> str:
+    """Give the answer to the question what an interruption means.
+
+    A further signal, and a terminal that is gone, are the answer ``detach``.
+    """
+    try:
+        return interrupts.ask(question) if isinstance(interrupts, SignalInterrupts) else question()
+    except (Unanswered, OSError):
+        return DETACH
+
+
 @contextmanager
 def caught() -> Iterator[Interrupts]:
-    """Catch SIGINT and SIGTERM for the length of the block; the old handlers come back after it.
+    """Catch SIGINT, SIGTERM and SIGHUP for the length of the block; the old handlers come back after it.
 
+    What was ignored before stays so: that is how ``nohup`` and shells keep signals from a command.
     Outside of a main thread, where handlers cannot be set, gives :class:`NoInterrupts`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield NoInterrupts()
         return
     interrupts = SignalInterrupts()
-    before = {number: signal.signal(number, interrupts.handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, interrupts.handle)
+        for number in _CAUGHT
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
         yield interrupts
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +93,8 @@ class LaunchView:
     """Why its job is being cancelled; empty when it is not."""
     ended: bool = False
     results: list[MemberResult] = field(default_factory=list)
+    seconds: float | None = None
+    """How long its job ran, by the engine's own times; None where that is not on record."""
 
     @property
     def in_flight(self) -> bool:
@@ -125,8 +128,15 @@ class AttemptView:
     code: str = ""
     reason: str = ""
     remedy: str = ""
+    gpus: tuple[int, ...] = ()
+    """GPUs that each member of the wave asks for, on all its nodes; empty where none does."""
     launches: dict[int, LaunchView] = field(default_factory=dict)
     """By batch."""
+
+    @property
+    def in_flight(self) -> bool:
+        """Say whether there is, or may be, a job of this attempt that has not been seen to end."""
+        return any(launch.in_flight or launch.reaping for launch in self.launches.values())
 
     def done(self) -> set[int]:
         """Give the members that have succeeded in this attempt."""
@@ -161,6 +171,8 @@ class WaveView:
     before: dict[str, Observation | None] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
     """The stores' marks of the moment before its first attempt, by output."""
+    opens: dict[str, dict[str, Observation | None]] = field(default_factory=dict)
+    """Group that begins with this wave to how its outputs were before."""
     retry_all: bool | None = None
     """Another attempt runs all members, also those that have succeeded; None where that is not on record."""
     attempts: list[AttemptView] = field(default_factory=list)
@@ -249,6 +261,38 @@ class TriggerView:
     """Digest of the blob with the fingerprints of all objects of this firing."""
 
 
+@dataclass(frozen=True, slots=True)
+class AmendmentView:
+    """A change of the program that a run goes on with."""
+
+    event: int
+    """Number of the event."""
+    at: str
+    before: str
+    """Digest of the program until then."""
+    after: str
+    target: str
+    """Path of what was given; empty where that is not on record."""
+    set_aside: tuple[str, ...]
+    """Nodes that had begun and were changed: what is on record of them no longer counts."""
+    changes: list[dict[str, Any]]
+    """The differences by meaning; the first of them where there are very many."""
+    text: str
+    """The same for people, the first lines of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewindView:
+    """An order to run again a wave and all that followed it."""
+
+    event: int
+    """Number of the event."""
+    at: str
+    node: str
+    set_aside: tuple[str, ...]
+    """Nodes of which nothing that is on record counts any more."""
+
+
 @dataclass(slots=True)
 class RunView:
     """All that the log says of a run.  It says nothing of whether a driver is alive."""
@@ -303,6 +347,12 @@ class RunView:
     """Group to the stores' marks of the moment before it began."""
     checked: set[str] = field(default_factory=set)
     """Nodes before which the outputs of ended groups were found good."""
+    history: dict[str, list[OutputRecord]] = field(default_factory=dict)
+    """All records of each URI that count, the latest last."""
+    earlier: dict[str, list[WaveView]] = field(default_factory=dict)
+    """Node to what was known of it before it was set aside, oldest first."""
+    amendments: list[AmendmentView] = field(default_factory=list)
+    rewinds: list[RewindView] = field(default_factory=list)
 
     @property
     def ended(self) -> bool:
@@ -320,7 +370,7 @@ class RunView:
 
     def tasks_of(self, job_id: str) -> tuple[str, ...]:
         """Give the names of the tasks of a job, in the order of its documents; none for a job unknown."""
-        for wave in self.waves.values():
+        for wave in self.every_wave():
             for attempt in wave.attempts:
                 for launch in attempt.launches.values():
                     if job_id in (launch.job_id, launch.job.id if launch.job is not None else ""):
@@ -331,7 +381,21 @@ class RunView:
         """Give the ids of all launches that the log knows."""
         return {
             launch.launch_id
-            for wave in self.waves.values()
+            for wave in self.every_wave()
             for attempt in wave.attempts
             for launch in attempt.launches.values()
         }
+
+    def every_wave(self) -> Iterator[WaveView]:
+        """Yield what is known of all waves, also what was set aside."""
+        for known in self.earlier.values():
+            yield from known
+        yield from self.waves.values()
+
+    def next_attempt(self, node: str) -> int:
+        """Give the number of the next attempt at a wave.
+
+        It is never one that was used before, since the ids of launches are made from it.
+        """
+        known = [*self.earlier.get(node, ()), *([self.waves[node]] if node in self.waves else [])]
+        return known[-1].last.number + 1 if known else 1

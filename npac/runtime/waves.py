@@ -10,7 +10,7 @@ from npac.launch.backoff import LAUNCH
 from npac.launch.ports import SUCCEEDED as JOB_SUCCEEDED
 from npac.launch.ports import TERMINAL, Capabilities, JobRow, TaskRow
 from npac.runtime import events as ev
-from npac.runtime import jobs, outputs, triggers
+from npac.runtime import gpu_hours, jobs, outputs, triggers
 from npac.runtime.leaving import Blocked, Cancelled, Failed
 from npac.runtime.session import Session
 from npac.runtime.view import FAILED, RUNNING, AttemptView, LaunchView, MemberResult, WaveView
@@ -58,7 +58,7 @@ class WaveRunner:
             if session.look_up():
                 raise Cancelled(session.view.cancel or "cancelled", code="CANCELLED", node=wave.id)
             triggers.await_all(session, wave)
-            self._start(wave, 1, tuple(range(len(wave.members))), FIRST)
+            self._start(wave, session.view.next_attempt(wave.id), tuple(range(len(wave.members))), FIRST)
         elif wave.id in self._lost:
             known = session.view.waves[wave.id]
             self._start(wave, known.last.number + 1, self._lost.pop(wave.id), LOST_OUTPUT)
@@ -84,12 +84,13 @@ class WaveRunner:
             "states": [_member_name(program, wave, m) for m in range(len(wave.members))],
             "budget": budget,
             "retry_all": wave.group_retry_all,
+            "gpus": gpu_hours.asked(session, program, wave),
             "before": {},
             "opens": {},
             "marks": {},
         }
         outputs.make_room(session, [*outputs.of_wave(program, wave), *_opened(wave)])
-        if attempt == 1:
+        if budget == FIRST:
             data["marks"] = outputs.marks(session, [*outputs.of_wave(program, wave), *_opened(wave)])
             data["before"] = outputs.before(session, outputs.of_wave(program, wave))
             data["opens"] = {group.group: outputs.before(session, group.outputs) for group in wave.opens}
@@ -108,6 +109,8 @@ class WaveRunner:
                 continue
             launch = attempt.launches.get(number)
             if launch is None or not launch.ended:
+                if launch is None or not launch.in_flight:
+                    gpu_hours.demand_left(session, wave.id)
                 work = jobs.Batch(self._program, wave, number, members, deadline)
                 try:
                     row = jobs.run(session, self._capabilities, work)
@@ -174,6 +177,7 @@ class WaveRunner:
                 "batch": launch.batch,
                 "launch_id": launch.launch_id,
                 "status": row.status,
+                "seconds": _seconds(row),
                 "results": results,
             },
         )
@@ -268,6 +272,13 @@ def affordable(known: WaveView, retries: int, recoveries: int) -> str:
     if kind == classify.INFRASTRUCTURE and known.used(INFRASTRUCTURE) < recoveries:
         return INFRASTRUCTURE
     return ""
+
+
+def _seconds(row: JobRow) -> float | None:
+    """Give how long an ended job ran, by the engine's own times; None where it does not tell."""
+    if row.ended_at is None:
+        return None
+    return max(row.ended_at - row.started_at, 0.0) if row.started_at is not None else 0.0
 
 
 def _opened(wave: Wave) -> list[Artifact]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 
 from npac.runtime.advice import next_step
+from npac.runtime.meanings import MEANINGS
 from npac.runtime.view import (
+    BLOCKED,
     CANCELLED,
     FAILED,
     PLANNED,
@@ -31,6 +33,8 @@ def why(view: RunView, wave: str = "") -> str:
     said = [f"Run {view.run_id or '(not begun)'} of {view.workflow or 'an unknown workflow'} {_state(view)}."]
     if view.reason and view.state not in (SUCCEEDED, RUNNING):
         said.append(_sentence(view.reason))
+    if view.state == BLOCKED:
+        said.append(MEANINGS.get(view.code, ""))
     done = sum(each.state == SUCCEEDED for each in view.waves.values())
     counted = "1 wave has succeeded" if done == 1 else f"{done} waves have succeeded"
     last = view.waves.get(view.node)
@@ -45,10 +49,25 @@ def why(view: RunView, wave: str = "") -> str:
         said.append(f"The engine does not answer: {_sentence(view.dark)}")
     if view.detached:
         said.append(f"Its last driver left ({view.detached}); its jobs go on.")
+    said += _turns(view)
     # Whether a run that goes on has a driver is not known here, and so not what is to be done.
     if view.detached or view.state not in (RUNNING, WAITING):
         said.append(_next(view))
     return " ".join(part for part in said if part)
+
+
+def _turns(view: RunView) -> list[str]:
+    """Tell of amendments, and of waves that were run again by order."""
+    said = []
+    if view.amendments:
+        last = view.amendments[-1]
+        times = "once" if len(view.amendments) == 1 else f"{len(view.amendments)} times, the last"
+        given = f" by {last.target}" if last.target else ""
+        said.append(f"Its program was amended {times} at {last.at}{given}.")
+    if view.rewinds:
+        back = view.rewinds[-1]
+        said.append(f"It went back to {back.node} at {back.at}; what followed ran, or runs, again.")
+    return said
 
 
 def _state(view: RunView) -> str:

@@ -139,7 +139,7 @@ def test_the_folder_is_the_owners_alone_and_its_identity_stays(bench: Any) -> No
         assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
         for file in files:
             mode = stat.S_IMODE(os.stat(os.path.join(folder, file)).st_mode)
-            assert mode == (0o700 if file.endswith(".sh") else 0o600), file
+            assert mode == 0o600, file
 
 
 def test_engines_made_at_once_agree_on_the_identity(tmp_path: Path) -> None:

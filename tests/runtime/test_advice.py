@@ -21,7 +21,9 @@ from npac.runtime.view import (
     WaveView,
 )
 
-ANEW = "if the spec, a --var or a code path has to change: npac run SPEC"
+ANEW = (
+    "if the spec, a --var or a code path has to change: npac resume r --amend SPEC; or, anew: npac run SPEC"
+)
 
 
 def left(state: str, code: str = "", remedy: str = "", **facts: object) -> RunView:

@@ -132,7 +132,8 @@ def test_a_step_without_outputs_succeeds_by_its_status(bench):
     assert "hello ended FAILED with exit code 3" in result.reason
     assert result.remedy == (
         "mend what made hello fail, then: npac retry second; "
-        "if the spec, a --var or a code path has to change: npac run SPEC"
+        "if the spec, a --var or a code path has to change: npac resume second --amend SPEC; "
+        "or, anew: npac run SPEC"
     )
 
 

@@ -19,7 +19,7 @@ from npac.engines.local.environment import base_environment
 from npac.engines.local.folder import CANCEL, JobFolder
 from npac.engines.local.log_files import LIMIT
 from npac.engines.local.logs import Tail, follow, present
-from npac.engines.local.queue import FILE, Job, Queue, damage, rescue
+from npac.engines.local.queue import FILE, Job, Queue, damage, rescue, trouble
 from npac.engines.local.reconcile import persevere, reconcile, wake_next
 from npac.engines.local.state import open_state, read_instance
 from npac.launch.ports import Capabilities, EngineError, JobRow, LaunchRequest, TaskRow
@@ -84,7 +84,7 @@ class LocalEngine:
             if damage(error):
                 raise self._damaged(error, "rejected") from error
             raise EngineError(
-                f"The local engine's state folder {self.root} cannot be used: {_words(error)}.",
+                f"The local engine's state folder {self.root} cannot be used: {_words(error, self.root)}.",
                 phase="rejected",
                 remedy="Choose a folder that you own and can write to, on a disk with room.",
             ) from error
@@ -217,6 +217,15 @@ class LocalEngine:
                 jobs = queue.jobs()
             return [_row(job) for job in jobs]
 
+    def jobs_of(self, launch_id: str, name: str) -> Sequence[JobRow]:
+        """Give the jobs with this launch id or this name, after seeing to those whose supervisor died."""
+        with self._queue() as queue:
+            jobs = queue.jobs_of(launch_id, name)
+            changed = [self._reconcile(queue, job) for job in jobs if not job.terminal]
+            if any(changed):
+                jobs = queue.jobs_of(launch_id, name)
+            return [_row(job) for job in jobs]
+
     def job(self, job_id: str) -> JobRow | None:
         """Give one job, after seeing to it if its supervisor died; None when there is no such job."""
         with self._queue() as queue:
@@ -320,7 +329,7 @@ class LocalEngine:
             if damage(error):
                 raise self._damaged(error, phase) from error
             raise EngineError(
-                f"The local engine's queue in {self.root} did not answer: {_words(error)}.",
+                f"The local engine's queue in {self.root} did not answer: {_words(error, self.root)}.",
                 phase=phase,
                 remedy="See whether the folder is there, yours and on a disk with room, and ask again.",
             ) from error
@@ -363,8 +372,8 @@ def _row(job: Job) -> JobRow:
     )
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception, root: str = "") -> str:
     """Say what an error of the outside world was, without its number."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return str(error)
+    return trouble(error, root) if root else str(error)

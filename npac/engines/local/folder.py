@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 
 INCOMING = "incoming"
+READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+"""For records, which are files of the engine itself: nothing is read or written through a link."""
 CANCEL = b"c"
 """In the wake FIFO: end the job.  For when the queue, where cancels are kept, cannot be written."""
 
@@ -47,7 +50,7 @@ class JobFolder:
         This is where a submission may be slow, and nobody else waits for it: no lock but the
         folder's own is held.  ``owner`` is this process, by pid, start time and boot.
         """
-        with suppress(FileExistsError):
+        with suppress(FileExistsError):  # Made with the state folder, unless by an older version.
             os.mkdir(os.path.join(root, INCOMING), 0o700)
         folder = cls(root, 0)
         folder.path = os.path.join(root, INCOMING, ".".join(map(str, owner)))
@@ -58,7 +61,7 @@ class JobFolder:
                 for phase in ("setup", "run"):
                     if task[phase] is not None:
                         text = task[phase].encode("utf-8", "surrogateescape")
-                        _write(folder.script(number, phase), text, 0o700)
+                        _write(folder.script(number, phase), text, 0o600)
             os.mkfifo(folder._at("wake"), 0o600)
             lock = folder.lock()
             if lock is None:
@@ -128,12 +131,12 @@ class JobFolder:
     def listen(self) -> int:
         """Open the reading end of the wake FIFO."""
         # Read and write: the FIFO then never reports its end when the last writer goes.
-        return os.open(self._at("wake"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        return os.open(self._at("wake"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
 
     def wake(self, word: bytes = b"w") -> bool:
         """Make the supervisor look at the queue soon, or end the job; False when there is none to hear it."""
         try:
-            handle = os.open(self._at("wake"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = os.open(self._at("wake"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return False
         try:
@@ -147,7 +150,7 @@ class JobFolder:
 
     def add_leader(self, task: int, rank: int, pid: int, start: int) -> None:
         """Record a process before it is let go."""
-        handle = os.open(self._at("leaders"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = os.open(self._at("leaders"), APPEND, 0o600)
         try:
             # The line end before it keeps it apart from a record that was cut short by a full disk.
             record = f"\n{task} {rank} {pid} {start}\n".encode("ascii")
@@ -159,7 +162,7 @@ class JobFolder:
     def leaders(self) -> list[tuple[int, int]]:
         """Give (pid, start time) of every process that was recorded."""
         try:
-            with open(self._at("leaders"), encoding="ascii") as file:
+            with open(os.open(self._at("leaders"), READ), encoding="ascii") as file:
                 lines = [line.split() for line in file if line.endswith("\n")]
         except FileNotFoundError:
             return []
@@ -180,7 +183,7 @@ class JobFolder:
     def read_outcome(self, task: int, name: str) -> Outcome | None:
         """Give the recorded outcome of a task; None when there is none."""
         try:
-            with open(os.path.join(self._of(task), "outcome.json"), "rb") as file:
+            with open(os.open(os.path.join(self._of(task), "outcome.json"), READ), "rb") as file:
                 record = json.loads(file.read())
         except FileNotFoundError:
             return None

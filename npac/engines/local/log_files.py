@@ -11,7 +11,9 @@ import os
 import stat
 
 LIMIT = 1 << 30
-"""Bytes a log may have before it is cut back to the first half of that."""
+"""Bytes a log may have before it is cut back to the first half of that, and its end."""
+_NEWEST = 1 << 20
+"""Most bytes of the end that are kept: how a flood ended is what most often says why."""
 
 
 def open_log(path: str) -> int:
@@ -32,11 +34,13 @@ def trim(path: str, limit: int) -> bool:
         if os.stat(path, follow_symlinks=False).st_size <= limit:
             return False
         handle = _open(path, 0)
+        newest = _newest(path, min(limit // 8, _NEWEST))
         os.ftruncate(handle, limit // 2)
         os.write(
             handle,
             f"\n[npac: the output was larger than {limit} bytes; "
-            f"of what followed the first {limit // 2}, only the newest is kept]\n".encode("ascii"),
+            f"of what followed the first {limit // 2}, only the newest is kept]\n".encode("ascii")
+            + newest,
         )
         return True
     except OSError:
@@ -44,6 +48,18 @@ def trim(path: str, limit: int) -> bool:
     finally:
         if handle >= 0:
             os.close(handle)
+
+
+def _newest(path: str, most: int) -> bytes:
+    """Give the end of a log, from the beginning of a line where there is one in it."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        end = os.fstat(handle).st_size
+        data = os.pread(handle, most, max(0, end - most))
+    finally:
+        os.close(handle)
+    _, line_end, rest = data.partition(b"\n")
+    return rest if line_end and rest else data
 
 
 def _open(path: str, more: int) -> int:

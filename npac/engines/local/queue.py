@@ -6,6 +6,7 @@ change of a status is guarded by the status it comes from, so no writer can undo
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -31,6 +32,8 @@ VERSION = 1
 FILE = "queue.sqlite"
 PATIENCE = 20.0
 """Seconds to wait for other writers."""
+_LEAST_ROOM = 64 * 1024
+"""Bytes that SQLite needs beside the queue before it can write anything."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -74,6 +77,26 @@ def damage(error: BaseException) -> str:
         return str(error)
     said = str(error)
     return said if said.startswith(("no such table", "no such column", "malformed")) else ""
+
+
+def trouble(error: BaseException, root: str) -> str:
+    """Say what kept the queue from being used, in one clause.
+
+    SQLite speaks of an I/O error where there was no room for the files beside its own.
+    """
+    said = str(error)
+    if isinstance(error, sqlite3.Error) and "full" not in said and without_room(root):
+        return f"{said}; {os.strerror(errno.ENOSPC)}"
+    return said
+
+
+def without_room(root: str) -> bool:
+    """Say whether the disk of a folder is full; one that cannot be looked at is not."""
+    try:
+        disk = os.statvfs(root)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_ROOM or (disk.f_files > 0 and disk.f_favail == 0)
 
 
 def rescue(root: str) -> str:
@@ -194,6 +217,8 @@ class Queue:
                 self._sql.execute(f"PRAGMA user_version={VERSION}")
             elif version != VERSION:
                 raise ValueError(f"it has version {version}, this program reads version {VERSION}")
+            # Files of this version were made without it at first; whoever knows nothing of it keeps it right.
+            self._sql.execute("CREATE INDEX IF NOT EXISTS job_name ON job (name)")
             self.commit()
         finally:
             self.rollback()
@@ -245,6 +270,13 @@ class Queue:
         """Give all jobs with their tasks, in order of submission."""
         return self._read("", "", ())
 
+    def jobs_of(self, launch_id: str, name: str) -> list[Job]:
+        """Give the jobs that have this launch id or this name, with their tasks."""
+        rows = self._sql.execute(
+            "SELECT id FROM job WHERE launch_id = ? OR name = ? ORDER BY id", (launch_id, name)
+        )
+        return [found for row in rows.fetchall() if (found := self.job(row[0])) is not None]
+
     def live(self) -> list[Job]:
         """Give the jobs that have not ended, without their tasks, in order of submission."""
         rows = self._sql.execute(f"SELECT {_JOB} FROM job WHERE ended_at IS NULL ORDER BY id")
@@ -291,18 +323,22 @@ class Queue:
         return status, ahead
 
     def _turn(self, job: int) -> tuple[str, list[Job]]:
-        live = self.live()
-        mine = next((one for one in live if one.id == job), None)
-        if mine is None or mine.status != PENDING:
-            return self.status(job), []
-        before = [one for one in live if one.id < job and one.status == PENDING]
-        if before:
+        # Each waiter asks this every second, so it must not cost more where more wait.
+        row = self._sql.execute("SELECT status, need FROM job WHERE id = ?", (job,)).fetchone()
+        if row[0] != PENDING:
+            return str(row[0]), []
+        before = self._sql.execute(
+            f"SELECT {_JOB} FROM job WHERE ended_at IS NULL AND status = ? AND id < ?"
+            " ORDER BY id DESC LIMIT 1",
+            (PENDING, job),
+        ).fetchone()
+        if before is not None:
             # Each waiter watches the one before it; only the first watches those that run.
-            return PENDING, before[-1:]
+            return PENDING, [Job(before)]
         slots = self.slots()
-        holders = [one for one in live if one.status in HOLDING]
+        holders = [one for one in self.live() if one.status in HOLDING]
         used = sum(min(one.need, slots) for one in holders)
-        return PENDING, holders if used + min(mine.need, slots) > slots else []
+        return PENDING, holders if used + min(row[1], slots) > slots else []
 
     def next_pending(self) -> int | None:
         """Give the job whose turn is next."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+from contextlib import suppress
 
-from npac.engines.local.folder import sweep
+from npac.engines.local.folder import INCOMING, READ, sweep
 from npac.engines.local.queue import FILE, Queue
 
 INSTANCE = "engine-instance"
@@ -19,17 +20,17 @@ def open_state(root: str, slots: int | None) -> str:
     ``slots`` is set when given; a new folder without it gets the number of processors.  Raises
     ``OSError`` when the folder cannot be used, ``ValueError`` when it must not be, with a sentence.
     """
-    try:
-        os.makedirs(os.path.dirname(root), exist_ok=True)
-        os.mkdir(root, 0o700)
-    except FileExistsError:
-        pass
+    _make(root)
     _own(root)
     guard = os.open(os.path.join(root, "lock"), _MAKE, 0o600)
     try:
         fcntl.flock(guard, fcntl.LOCK_EX)
-        if not os.path.isdir(os.path.join(root, "jobs")):
-            os.mkdir(os.path.join(root, "jobs"), 0o700)
+        for inner in ("jobs", INCOMING):
+            _make(os.path.join(root, inner))
+            try:
+                _own(os.path.join(root, inner))
+            except ValueError as error:
+                raise ValueError(str(error).replace("it", f"its folder {inner}", 1)) from None
         # SQLite gives its files the mode of this one.
         os.close(os.open(os.path.join(root, FILE), _MAKE, 0o600))
         with Queue(root) as queue:
@@ -46,10 +47,21 @@ def open_state(root: str, slots: int | None) -> str:
 def read_instance(root: str) -> str:
     """Give the identity of the engine in a folder; empty when there is none."""
     try:
-        with open(os.path.join(root, INSTANCE), encoding="ascii") as file:
+        with open(os.open(os.path.join(root, INSTANCE), READ), encoding="ascii") as file:
             return file.read().strip()
     except FileNotFoundError:
         return ""
+
+
+def _make(folder: str) -> None:
+    """Make a folder, and those above it that are not there yet, for the owner alone."""
+    lacking = []
+    while not os.path.lexists(folder):
+        lacking.append(folder)
+        folder = os.path.dirname(folder)
+    for each in reversed(lacking):
+        with suppress(FileExistsError):
+            os.mkdir(each, 0o700)
 
 
 def _own(root: str) -> None:

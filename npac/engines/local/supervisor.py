@@ -27,8 +27,8 @@ from contextlib import suppress
 from npac.engines.local import processes, states
 from npac.engines.local.attend import LOOK, Attendance
 from npac.engines.local.environment import base_environment
-from npac.engines.local.folder import CANCEL, JobFolder
-from npac.engines.local.queue import FILE, Queue, damage, rescue
+from npac.engines.local.folder import APPEND, CANCEL, READ, JobFolder
+from npac.engines.local.queue import FILE, Queue, damage, rescue, trouble, without_room
 from npac.engines.local.reconcile import persevere, reconcile, wake_next
 from npac.engines.local.states import Outcome, fold
 
@@ -218,7 +218,7 @@ def _accept(root: str, payload: dict[str, Any]) -> Supervisor | int:
     me = processes.stat(os.getpid())
     if me is None:
         raise OSError("/proc does not show this process")
-    with open(os.path.join(root, "engine-instance"), encoding="ascii") as file:
+    with open(os.open(os.path.join(root, "engine-instance"), READ), encoding="ascii") as file:
         instance = file.read().strip()
     if instance != payload["instance"]:
         raise OSError("the state folder was made anew since it was opened")
@@ -263,7 +263,7 @@ def _answer(message: dict[str, Any]) -> None:
 def _let_go(log: str) -> None:
     """Give up the launcher's pipes: nothing of it is held any more."""
     nothing = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-    own = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    own = os.open(log, APPEND, 0o600)
     os.dup2(nothing, 0)
     os.dup2(own, 2)
     os.dup2(nothing, 1)
@@ -278,8 +278,8 @@ def main(root: str) -> None:
     except (OSError, sqlite3.Error) as error:
         _answer(
             {
-                "error": f"the job could not be put into the queue in {root}: {error}",
-                "remedy": rescue(root) if damage(error) else _remedy(error),
+                "error": f"the job could not be put into the queue in {root}: {trouble(error, root)}",
+                "remedy": rescue(root) if damage(error) else _remedy(error, root),
             }
         )
         return
@@ -300,9 +300,8 @@ def main(root: str) -> None:
         sys.exit(1)
 
 
-def _remedy(error: Exception) -> str:
-    text = str(error).lower()
-    if getattr(error, "errno", None) in (28, 122) or "full" in text:
+def _remedy(error: Exception, root: str) -> str:
+    if getattr(error, "errno", None) in (28, 122) or "full" in str(error).lower() or without_room(root):
         return "Free some disk space, or choose another state folder, and launch again."
     return "Make the state folder writable, or choose another one, and launch again."
 
