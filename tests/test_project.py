@@ -129,15 +129,26 @@ def test_a_relative_start_and_paths_of_the_user(write, tmp_path, monkeypatch):
                 1,
                 1,
                 "`zzz` is not a setting of npac",
-                "known are catalogs, context, exclude, ignore, ledger, project, select, severity, "
-                "skypilot, source, strict",
+                "known are catalogs, exclude, extend, ignore, ledger, per-file-ignores, select, severity, "
+                "skypilot, strict",
             ),
         ),
-        ("strict = 'yes'\n", (1, 10, "`strict` must be true or false, not a text", "correct the value")),
-        ("select = 'NPA3'\n", (1, 10, "`select` must be a list of codes, not a text", "correct the value")),
+        (
+            "strict = 'yes'\n",
+            (1, 10, "`strict` must be true or false, not a text", "write true or false, without quotes"),
+        ),
+        (
+            "select = 'NPA3'\n",
+            (
+                1,
+                10,
+                "`select` must be a list of codes, not a text",
+                'write a list of codes, as in ["NPA215", "NPA3"]',
+            ),
+        ),
         (
             "catalogs = [\n  'a', # one\n  3,\n]\n",
-            (3, 3, "`catalogs[2]` must be a text, not a number", "correct the value"),
+            (3, 3, "`catalogs[2]` must be a text, not a number", 'write a text in quotes, as in "name"'),
         ),
         ("project = ''\n", (1, 11, "`project` must not be empty or hold a NUL", "give it a value")),
         (
@@ -145,10 +156,13 @@ def test_a_relative_start_and_paths_of_the_user(write, tmp_path, monkeypatch):
             (1, 19, "`E501` is no code", "a code is `NPA` and up to three digits"),
         ),
         ("ignore = ['NPA308']\n", (1, 11, "there is no code NPA308", "did you mean NPA303?")),
-        ("[severity]\nNPA302 = 'warn'\n", (2, 10, "`warn` is no severity", "use warning")),
+        (
+            "[severity]\nNPA302 = 'warn'\n",
+            (2, 10, "`warn` is no severity", "did you mean warning? a severity is error, warning or note"),
+        ),
         (
             "severity = {NPA3 = 'note', NPA105 = 2}\n",
-            (1, 37, "`severity.NPA105` must be a text, not a number", "correct the value"),
+            (1, 37, "`severity.NPA105` must be a text, not a number", 'write a text in quotes, as in "name"'),
         ),
         (
             "severity.'x' = 'note'\n",
@@ -160,15 +174,26 @@ def test_a_relative_start_and_paths_of_the_user(write, tmp_path, monkeypatch):
                 1,
                 12,
                 "`severity` must be a table from code to severity, not a date or time",
-                "correct the value",
+                'write a table, as in NPA215 = "warning"',
             ),
         ),
         (
             "[skypilot]\nbinary = 'x'\n",
             (2, 1, "`skypilot.binary` is not a setting of npac", "did you mean `bin`?"),
         ),
-        ("skypilot = 'sky'\n", (1, 12, "`skypilot` must be a table, not a text", "correct the value")),
-        ("[[strict]]\n", (1, 1, "`strict` must be true or false, not a list", "correct the value")),
+        (
+            "skypilot = 'sky'\n",
+            (
+                1,
+                12,
+                "`skypilot` must be a table, not a text",
+                'write a table, as in skypilot = {bin = "venv/bin/sky"}',
+            ),
+        ),
+        (
+            "[[strict]]\n",
+            (1, 1, "`strict` must be true or false, not a list", "write true or false, without quotes"),
+        ),
         (
             "x-y = 1 #\n",
             None,
@@ -197,7 +222,9 @@ def test_the_place_is_found_past_everything_that_looks_alike(write):
         '"str\\u0069ct" = 1\n'
     )
     file = write("pyproject.toml", text)
-    assert problems(file) == [(11, 17, "`strict` must be true or false, not a number", "correct the value")]
+    assert problems(file) == [
+        (11, 17, "`strict` must be true or false, not a number", "write true or false, without quotes")
+    ]
 
 
 def test_all_mistakes_are_told_and_the_rest_is_kept(write):
@@ -207,7 +234,10 @@ def test_all_mistakes_are_told_and_the_rest_is_kept(write):
     project, mistakes = loaded
     assert [each.line for each in mistakes] == [1, 3, 4]
     assert (project.strict, project.project, project.select) == (False, "p", ("NPA1",))
-    assert str(mistakes[0]) == f"{file}:1:10: `strict` must be true or false, not a number; correct the value"
+    assert (
+        str(mistakes[0])
+        == f"{file}:1:10: `strict` must be true or false, not a number; write true or false, without quotes"
+    )
 
 
 def test_bad_toml(write):
@@ -237,7 +267,7 @@ def test_a_broken_pyproject_that_is_not_about_npac_is_passed_by(write, tmp_path)
 
 def test_an_npac_that_is_no_table(write):
     found = problems(write("pyproject.toml", "[tool]\nnpac = 3\n"))
-    assert found == [(2, 8, "`tool.npac` must be a table, not a number", "correct the value")]
+    assert found == [(2, 8, "`tool.npac` must be a table, not a number", "write the table [tool.npac]")]
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
@@ -264,3 +294,77 @@ def test_excluded_paths(write, tmp_path, monkeypatch):
     kept = ["a.yaml", "vendored/a.yaml", "x/gen/a.yaml", "x/deep/er/a.yaml", "../vendor/a.yaml"]
     assert [path for path in excluded + kept if project.excludes(path)] == excluded
     assert project.excludes(tmp_path / "vendor")
+
+
+def test_names_stand_for_codes(write):
+    file = write("npac.toml", "ignore = ['bad-name', 'bad-nam']\n[severity]\nbad-name = 'note'\n")
+    loaded = load(file, codes=CODES, names={"bad-name": "NPA105"})
+    assert loaded is not None
+    project, mistakes = loaded
+    assert (project.ignore, project.severity) == (("NPA105",), {"NPA105": "note"})
+    assert [(each.message, each.help) for each in mistakes] == [
+        ("`bad-nam` is no code", "did you mean bad-name? a code is `NPA` and up to three digits, or its name")
+    ]
+
+
+def test_codes_are_ignored_by_files(write, tmp_path):
+    text = (
+        "ignore = ['NPA3']\n[per-file-ignores]\n'vendor' = ['NPA105']\n'gen/*.yaml' = ['NPA302', 'NPA303']\n"
+    )
+    write("npac.toml", text)
+    project, mistakes = discover(tmp_path, codes=CODES)
+    assert mistakes == []
+    assert project.ignored_in(tmp_path / "a.yaml") == ("NPA3",)
+    assert project.ignored_in(tmp_path / "x/vendor/a.yaml") == ("NPA3", "NPA105")
+    assert project.ignored_in(tmp_path / "gen/a.yaml") == ("NPA3", "NPA302", "NPA303")
+    assert problems(write("npac.toml", "per-file-ignores = {'a' = 'NPA3'}\n")) == [
+        (
+            1,
+            27,
+            "`per-file-ignores.a` must be a list of codes, not a text",
+            'write a list of codes, as in ["NPA215", "NPA3"]',
+        )
+    ]
+
+
+def test_a_file_extends_another(write, tmp_path):
+    write(
+        "npac.toml",
+        "strict = true\nignore = ['NPA3']\nexclude = ['gen']\ncatalogs = ['c.yaml']\n"
+        "[severity]\nNPA1 = 'note'\nNPA2 = 'note'\n[per-file-ignores]\n'sub/a.yaml' = ['NPA105']\n",
+    )
+    file = write(
+        "sub/npac.toml", "extend = '../npac.toml'\nignore = []\nexclude = ['old']\nseverity.NPA2 = 'error'\n"
+    )
+    project, mistakes = discover(tmp_path / "sub", codes=(*CODES, "NPA201"))
+    assert mistakes == []
+    assert (project.root, project.path, project.strict, project.ignore) == (file.parent, file, True, ())
+    assert project.severity == {"NPA1": "note", "NPA2": "error"}
+    assert project.catalogs == (tmp_path / "c.yaml",)
+    assert project.excluder(tmp_path / "sub/old/a.yaml") == file
+    assert project.excluder(tmp_path / "sub/gen/a.yaml") == tmp_path / "npac.toml"
+    assert project.ignored_in(tmp_path / "sub/a.yaml") == ("NPA105",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("extend = 'npac.toml'\n", "`npac.toml` extends itself"),
+        ("extend = '../nothing.toml'\n", "there is no file ../nothing.toml"),
+        ("extend = '../pyproject.toml'\n", "../pyproject.toml holds no settings of npac"),
+        ("extend = 3\n", "`extend` must be a text, not a number"),
+    ],
+)
+def test_what_cannot_be_extended(write, text, message):
+    write("pyproject.toml", "[project]\nname = 'x'\n")
+    assert [each[2] for each in problems(write("sub/npac.toml", text))] == [message]
+
+
+def test_mistakes_in_what_is_extended_are_told_at_their_place(write, tmp_path):
+    base = write("npac.toml", "\nstrict = 1\n")
+    write("sub/npac.toml", "extend = '..'\n")
+    _, mistakes = discover(tmp_path / "sub")
+    assert [(each.path, each.line) for each in mistakes] == [(str(base), 2)]
+    write("npac.toml", "extend = 'sub'\n")
+    _, mistakes = discover(tmp_path / "sub")
+    assert [each.message for each in mistakes] == ["`sub` extends itself"]

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 from npac.build.errors import BuildError
 from npac.build.verify import Problem, verify_build
-from npac.cli.main import main
+from npac.cli.commands import main
 
 Files = dict[str, bytes]
 OPERATIONS = ("open", "fsync", "replace", "unlink", "mkdir", "rmdir")
