@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+import npac.rules  # noqa: F401  # which declares the codes of the rules
+
 # A machine that is busy with other things must not fail a test.
 settings.register_profile("npac", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("npac"), max_examples=5_000)

@@ -28,6 +28,7 @@ def explain(rule: str) -> str:
 
 def codes() -> list[Code]:
     """Give every code that there is, in order: its id, name, severity and summary."""
+    import npac.rules  # noqa: F401  # which declares those of the rules
     from npac.diagnostics.codes import CODES
 
     return [CODES[code] for code in sorted(CODES)]
@@ -35,6 +36,7 @@ def codes() -> list[Code]:
 
 def code_of(rule: str) -> str:
     """Give the code that ``rule`` means, a code or a name in any case.  Raises :class:`NpacError`."""
+    import npac.rules  # noqa: F401  # which declares codes
     from npac.diagnostics.codes import BY_NAME, CODES
 
     asked = rule.strip()

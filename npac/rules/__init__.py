@@ -1,13 +1,15 @@
 """Semantic rules: every check of a spec, in the order in which they run.
 
-A rule is a function from a :class:`~npac.flow.flow.Flow` to findings.  To add one, write a module
-beside those of its family, give its codes a line in ``npac/diagnostics/codes.py``, and list it here.
+A rule is a module with a function ``check`` from a :class:`~npac.flow.flow.Flow` to findings, and with the
+``CODES`` that it reports.  To add one, write it beside those of its family, list it here, and give each of
+its codes a page in ``docs/rules``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from npac.diagnostics.codes import declare
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
 from npac.rules.artifacts import places, uri_text, uris
@@ -32,34 +34,38 @@ from npac.rules.tools import known
 
 Rule = Callable[[Flow], Iterable[Diagnostic]]
 
-RULES: tuple[Rule, ...] = (
-    references.check,
-    work.check,
-    scripts.check,
-    nul.check,
-    groups.check,
-    idle_children.check,
-    loops.check,
-    transitions.check,
-    reach.check,
-    needs.check,
-    order.check,
-    sources.check,
-    written.check,
-    mode.check,
-    known.check,
-    profiles.check,
-    late_values.check,
-    nodes.check,
-    images.check,
-    places.check,
-    uris.check,
-    uri_text.check,
-    plain_text.check,
-    shell_values.check,
-    late_lengths.check,
-    program_size.check,
-    params.check,
-    retyped.check,
-    config_keys.check,  # last: by then every other rule has said which keys it reads
+_MODULES = (
+    references,
+    work,
+    scripts,
+    nul,
+    groups,
+    idle_children,
+    loops,
+    transitions,
+    reach,
+    needs,
+    order,
+    sources,
+    written,
+    mode,
+    known,
+    profiles,
+    late_values,
+    nodes,
+    images,
+    places,
+    uris,
+    uri_text,
+    plain_text,
+    shell_values,
+    late_lengths,
+    program_size,
+    params,
+    retyped,
+    config_keys,  # last: by then every other rule has said which keys it reads
 )
+
+RULES: tuple[Rule, ...] = tuple(module.check for module in _MODULES)
+
+declare(row for module in _MODULES for row in getattr(module, "CODES", ()))

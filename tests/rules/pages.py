@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from npac.checking import ProjectError, check_bytes, project_for, settings_catalog
-from npac.diagnostics.codes import CODES
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.overrides import Overrides, split_pair
 from npac.pipeline import MAX_NODES, Settings
@@ -125,37 +124,3 @@ def findings(page: Page, example: Example, folder: Path, data: bytes | None = No
     until = "lower" if example.options("max-nodes") else "check"
     checked = check_bytes("spec.yaml", content, settings, project=project, until=until)
     return [*problems, *checked.findings]
-
-
-def index(pages: dict[str, Page]) -> str:
-    """Give the text of the overview of all pages."""
-    rows = [
-        f"| [{code}]({code}.md) | {CODES[code].name} | {CODES[code].severity.word} "
-        f"| {CODES[code].summary} | {page.fix or '–'} |"
-        for code, page in pages.items()
-    ]
-    return "\n".join((_HEAD, *rows, _FOOT))
-
-
-_HEAD = """\
-# Rules
-
-Every finding of `npac check` has a code, and every code a page: what it means, why it matters, an
-example, and what to write instead. `npac explain NPA302` or `npac explain member-as-target` prints
-one.
-
-| Code | Name | Severity | Summary | Fix |
-| --- | --- | --- | --- | --- |"""
-
-_FOOT = """
-The first digit is the family: 0 files and YAML, 1 shape, 2 tokens and config, 3 control flow,
-4 decisions, 5 resources and images, 6 secrets, 7 artifacts, 8 catalog, 9 npac itself. A safe fix
-never changes what a spec means to npac; an unsafe one is a guess, and is applied only on request.
-
-A comment silences a finding on its line: `# npac: ignore[NPA221] why`. One that has its line to
-itself silences the line below, and `# npac: ignore-file[NPA215] why` the whole file. NPA001, NPA002,
-NPA006, NPA007 and NPA008 cannot be silenced.
-
-This page and the examples on the others are tested: each bad example raises exactly its code, each
-good one does not.
-"""

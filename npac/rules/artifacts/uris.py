@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.counters import loop_bound
 from npac.flow.flow import Flow
 from npac.flow.passes import reaching
@@ -13,6 +13,15 @@ from npac.flow.steps import SymbolicArtifact
 from npac.flow.symbolic import hole_names, written
 from npac.ir.values import Hole, Value, concat
 from npac.rules.tokens.resolved import is_resolved
+
+CODES = (
+    ("NPA701", "racing-outputs", Severity.ERROR, "two members of a parallel group write one URI"),
+    ("NPA702", "rewritten-output", Severity.NOTE, "one URI is written more than once"),
+    ("NPA703", "output-shared-by-runs", Severity.WARNING, "an output's URI does not depend on the run"),
+    ("NPA704", "label-mismatch", Severity.WARNING, "an input's label is not its producer's"),
+    ("NPA705", "kind-undeclared", Severity.NOTE, "an output looks like a directory but does not say so"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _SCHEMES = ("s3://", "file://")
 _FILES = frozenset(("Dockerfile", "Makefile"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
 from npac.flow.origins import count_origin
 from npac.flow.steps import read_count
@@ -14,6 +14,18 @@ from npac.rules.control.reach import way_round
 from npac.syntax.ast import State
 from npac.syntax.language import MAX_CONCURRENCY
 from npac.text.yaml_nodes import Scalar
+
+CODES = (
+    ("NPA307", "repeated-member", Severity.ERROR, "a state stands more than once in groups"),
+    ("NPA308", "group-in-itself", Severity.ERROR, "a state contains itself"),
+    ("NPA309", "child-with-next", Severity.ERROR, "a sequence's child has its own next"),
+    ("NPA310", "terminal-child", Severity.ERROR, "a sequence's child is terminal"),
+    ("NPA311", "terminal-with-exit", Severity.ERROR, "a terminal state has an exit"),
+    ("NPA316", "too-few-members", Severity.ERROR, "a parallel group of fewer than two"),
+    ("NPA317", "bad-member", Severity.ERROR, "a parallel member is no plain leaf"),
+    ("NPA318", "count-mismatch", Severity.ERROR, "parallelCount is not the number of members"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _MOST = 8
 """Links of a chain that are shown beside a finding."""

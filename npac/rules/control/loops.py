@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
 from npac.flow.origins import count_origin
 from npac.flow.steps import read_count
+
+CODES = (
+    ("NPA314", "loop-on-parallel", Severity.ERROR, "a loop directly on a parallel group"),
+    ("NPA315", "too-many-steps", Severity.ERROR, "the longest walk has too many steps"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _MANY = 10**18
 """No count is larger: loops in loops in loops would else make numbers as long as the spec."""

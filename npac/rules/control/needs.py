@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.circles import circles
 from npac.flow.flow import Flow
+
+CODES = (
+    ("NPA327", "needs-cycle", Severity.ERROR, "needs form a cycle"),
+    ("NPA328", "needs-not-run", Severity.WARNING, "a needed state has not run on every path"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _MOST = 8
 """Names that are shown at either end of a long circle."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
 from npac.ir.values import Value
 from npac.text.source import Span
+
+CODES = (("NPA332", "nul-character", Severity.ERROR, "a command holds a NUL character"),)
+"""What this rule reports: code, name, severity and a summary."""
 
 _HELP = (
     "a NUL is written \\0 or \\x00 in double quotes: take it out, or encode it, as {{config.KEY|base64}} does"

@@ -6,10 +6,18 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
 from npac.flow.structure import counts_as_true, dead_transitions, exit_scalar
 from npac.flow.switched import decided
+
+CODES = (
+    ("NPA323", "flow-cycle", Severity.ERROR, "next and transitions form a cycle"),
+    ("NPA324", "no-terminal", Severity.ERROR, "no terminal state can be reached"),
+    ("NPA325", "dead-end", Severity.WARNING, "a path ends at a state that is not terminal"),
+    ("NPA326", "unreachable-state", Severity.WARNING, "nothing reaches a state"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _MOST = 8
 """Edges that are shown beside the one that closes a circle."""

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
 from npac.rules.control.reach import going_round, way_round
 from npac.text.yaml_nodes import Scalar
+
+CODES = (
+    ("NPA301", "unknown-state", Severity.ERROR, "a state does not exist"),
+    ("NPA302", "member-as-target", Severity.ERROR, "a group's member is named from outside"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:

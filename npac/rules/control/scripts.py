@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
 from npac.flow.symbolic import MAX_ARGUMENT
 from npac.ir.values import TRANSFORMS, Value
@@ -15,6 +15,9 @@ from npac.rules.tokens.shell_values import brought_in
 from npac.syntax.ast import State, Text
 from npac.syntax.templates import Token
 from npac.text.source import Span
+
+CODES = (("NPA331", "relative-script", Severity.NOTE, "a script is named by a relative path"),)
+"""What this rule reports: code, name, severity and a summary."""
 
 _INTERPRETER = re.compile(
     r"(?:python[0-9.]*|bash|sh|dash|zsh|ksh|node|deno|perl|ruby|lua|julia|Rscript|pwsh)\Z"

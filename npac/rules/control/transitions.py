@@ -12,6 +12,15 @@ from npac.syntax.ast import State, Transition
 from npac.syntax.conditions import Condition, parse_condition
 from npac.text.yaml_nodes import Scalar
 
+CODES = (
+    ("NPA312", "transition-never-routes", Severity.WARNING, "a transition is never followed"),
+    ("NPA313", "child-transitions", Severity.ERROR, "a sequence's child outside any loop has transitions"),
+    ("NPA319", "no-fall-through", Severity.ERROR, "transitions can be exhausted and no next follows"),
+    ("NPA321", "bad-condition", Severity.ERROR, "an if is not a config key"),
+    ("NPA322", "quoted-false", Severity.WARNING, "a quoted false value counts as true"),
+)
+"""What this rule reports: code, name, severity and a summary."""
+
 _LOOKS_FALSE = frozenset(("false", "no", "n", "0", "off", "null", "none"))
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
 from npac.syntax.ast import State
 from npac.syntax.language import PARALLEL, PLAIN, SEQUENCE, STATE, WORK
+
+CODES = (
+    ("NPA305", "key-not-for-group", Severity.ERROR, "a key has no meaning here"),
+    ("NPA329", "trigger-without-work", Severity.ERROR, "a trigger on a state that does no work"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _SEQUENCE = STATE.on(SEQUENCE)
 _PARALLEL = STATE.on(PARALLEL)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
+
+CODES = (
+    (
+        "NPA405",
+        "undeclared-runtime-mode",
+        Severity.NOTE,
+        "a spec with decisions declares no executionMode",
+    ),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _DECISIONS = ("promote", "promote_checkpoint", "loop_back", "loop_back_to_inner_loop")
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
 from npac.ir.values import Value
+
+CODES = (
+    ("NPA401", "no-decision-source", Severity.ERROR, "nothing says where a decision is read from"),
+    ("NPA402", "decision-from-config", Severity.WARNING, "a loop's decision comes from no state of its body"),
+    ("NPA403", "decision-not-an-output", Severity.ERROR, "a decision is written where no output is declared"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _HELP = "give an output a schema label with the word decision, or set config.decision_uri"
 

@@ -13,6 +13,17 @@ from npac.ir.values import Hole, Value
 from npac.rules.decisions.sources import decision_place
 from npac.rules.decisions.stale import stale
 
+CODES = (
+    (
+        "NPA404",
+        "decision-not-written",
+        Severity.WARNING,
+        "a decision is not written on every path to its gate",
+    ),
+    ("NPA406", "stale-decision", Severity.WARNING, "a loop's decision is not written in its iterations"),
+)
+"""What this rule reports: code, name, severity and a summary."""
+
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report gates that some path reaches without a writer of their very URI, and those that read it anew.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
 from npac.flow.origins import whole_key, with_origin
 from npac.flow.steps import SymbolicStep
@@ -17,6 +17,20 @@ from npac.syntax.images import ImageProblem, ImageRef, ToolImage, immutable_prob
 from npac.syntax.reader import shown
 from npac.text.source import Span
 from npac.text.yaml_nodes import Scalar, Seq
+
+CODES = (
+    ("NPA509", "image-not-immutable", Severity.ERROR, "an image must be pinned by digest"),
+    ("NPA511", "bad-source-sha", Severity.ERROR, "source_sha is not 40 hex digits"),
+    ("NPA512", "overlay-with-baked", Severity.ERROR, "source_overlay contradicts require_baked_npa"),
+    ("NPA514", "bad-import-module", Severity.ERROR, "baked_npa_import is no dotted module name"),
+    (
+        "NPA515",
+        "mutable-image",
+        Severity.NOTE,
+        "a tag that can move names an image in runtime mode",
+    ),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _SHA = r"[0-9a-fA-F]{40}\Z"
 _SHA_LENGTH = 40

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
 from npac.flow.steps import SymbolicStep
 from npac.ir.values import Apply, Concat, Hole, Value, has_hole
 from npac.syntax.language import MAX_NODES
 from npac.text.source import Span
+
+CODES = (
+    ("NPA505", "not-sharded", Severity.ERROR, "several nodes run a command that is not sharded"),
+    ("NPA506", "shard-contract", Severity.ERROR, "a tool's rules for several nodes are not kept"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:

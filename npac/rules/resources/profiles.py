@@ -32,6 +32,15 @@ from npac.syntax.quantities import (
 )
 from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 
+CODES = (
+    ("NPA501", "unknown-profile", Severity.ERROR, "a resource profile does not exist"),
+    ("NPA502", "bad-quantity", Severity.ERROR, "a quantity cannot be read"),
+    ("NPA503", "unknown-cloud", Severity.WARNING, "a cloud is not known"),
+    ("NPA513", "not-provisioned", Severity.NOTE, "npac does not provision clusters"),
+    ("NPA516", "no-such-node", Severity.WARNING, "no node has as many GPUs as are asked for"),
+)
+"""What this rule reports: code, name, severity and a summary."""
+
 _Tree: TypeAlias = "None | bool | int | float | Value | list[_Tree] | dict[str, _Tree]"
 
 _SHELL_VARIABLE = r"\$\{[A-Za-z_][^}]*\}?"

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.config import KNOWN_KEYS, SWITCHES, bad_switch
 from npac.flow.flow import Flow
 from npac.flow.reads import keys_read
 from npac.flow.symbolic import written
 from npac.syntax.reader import shown
 from npac.text.yaml_nodes import Map, Scalar
+
+CODES = (
+    ("NPA215", "unused-config-key", Severity.NOTE, "nothing reads a config key"),
+    ("NPA216", "bad-switch", Severity.ERROR, "a switch is neither on nor off"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic, Related
+from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
 from npac.flow.graph import FlowGraph, Kind
 from npac.flow.symbolic import FlowUse
 from npac.syntax.templates import parse_template
+
+CODES = (
+    ("NPA209", "state-not-run", Severity.ERROR, "a state token is read before its state has run"),
+    ("NPA211", "loop-not-run", Severity.ERROR, "a loop token is read before its loop has begun"),
+    ("NPA212", "sibling-value", Severity.ERROR, "a member of a parallel group reads another member"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 
 def check(flow: Flow) -> Iterator[Diagnostic]:

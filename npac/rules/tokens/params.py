@@ -9,6 +9,9 @@ from npac.diagnostics.diagnostic import Diagnostic, Related, Severity
 from npac.flow.flow import Flow
 from npac.syntax.ast import State
 
+CODES = (("NPA224", "unused-param", Severity.NOTE, "nothing of a state reads one of its params"),)
+"""What this rule reports: code, name, severity and a summary."""
+
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Note params that are not read; warn where the state reads a config key spelt nearly like one.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
 from npac.diagnostics.credentials import credentials
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
 from npac.flow.symbolic import MAX_ARGUMENT
 from npac.ir.values import TRANSFORMS, Value
@@ -15,6 +15,11 @@ from npac.rules.tokens.here_documents import with_plain_words
 from npac.rules.tokens.shell_quoting import Quoting, quotings
 from npac.syntax.ast import State
 from npac.syntax.templates import Token
+
+CODES = (
+    ("NPA221", "shell-injection", Severity.WARNING, "a config value can change the shape of a shell command"),
+)
+"""What this rule reports: code, name, severity and a summary."""
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
 _ACTIVE = {

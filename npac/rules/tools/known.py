@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npac.diagnostics.codes import finding
-from npac.diagnostics.diagnostic import Diagnostic
+from npac.diagnostics.diagnostic import Diagnostic, Severity
 from npac.flow.flow import Flow
+
+CODES = (("NPA801", "unknown-tool", Severity.ERROR, "a tool is not in the catalog"),)
+"""What this rule reports: code, name, severity and a summary."""
 
 _MOST_ASKED = 100
 """Tools that do not exist and for which the one that was meant is looked for."""
