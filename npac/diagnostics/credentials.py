@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 HIDDEN = "***"
@@ -157,14 +158,23 @@ _FORMS = (
 _ANY_MARK = re.compile("|".join(re.escape(mark) for form in _FORMS for mark in form.marks))
 
 
+_WHOLE_TEXT = 1024
+"""Characters from which on a text is looked at once, however often it is asked about."""
+
+
 def may_hold(text: str) -> bool:
     """Say whether ``text`` has the mark of any form; one quick look."""
+    return _held(text) if len(text) >= _WHOLE_TEXT else _ANY_MARK.search(text) is not None
+
+
+@lru_cache(maxsize=4)
+def _held(text: str) -> bool:
     return _ANY_MARK.search(text) is not None
 
 
 def credentials(text: str) -> Iterator[Credential]:
     """Give what in ``text`` has a credential's form, a form after the other."""
-    if not _ANY_MARK.search(text):
+    if not may_hold(text):
         return
     for form in _FORMS:
         if any(mark in text for mark in form.marks):

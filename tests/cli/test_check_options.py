@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from npac.diagnostics.codes import CODES
-from tests.api.command import invoke, spawn
+from tests.api.command import ROOT, invoke, spawn
 from tests.api.specs import BROKEN, PLAIN, WARNED
-from tests.cli.test_streams import COMMAND, ROOT
+from tests.cli.test_streams import COMMAND
 
 OLD = PLAIN.replace("terminal: true", "terminal: true, multi_node_mode: single")
 GUESS = PLAIN.replace("[echo, hello]", '[echo, "{{config.x | b64}}"]').replace(

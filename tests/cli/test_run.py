@@ -152,7 +152,7 @@ def test_runs_are_a_table_in_the_order_of_time(home: Path, capsys) -> None:
         assert invoke(capsys, "run", spec, "--run-id", name, *FAST).code == 0
     from npac.running import ledger_root
 
-    ledger_root(None).create("empty").close()
+    ledger_root(None).create("empty")
     lines = invoke(capsys, "runs").out.splitlines()
     assert lines[0].split() == ["RUN", "STATE", "WORKFLOW", "BEGUN", "LAST", "EVENT"]
     assert [line.split()[0] for line in lines[1:]] == ["empty", "zebra", "ant"]

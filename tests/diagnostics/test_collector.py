@@ -151,6 +151,7 @@ def test_very_long_names_are_cut_in_their_middle(make):
         "abc", "b", message=f"there is no '{long}' here", help=f"write {long}", related=((f"{long}", "c"),)
     )._replace(fix=Fix(f"write {long}", ()))
     short = shortened(found)
+    assert short.fix is not None
     assert short.message.startswith("there is no 'a.a.") and short.message.endswith("a.end' here")
     assert max(map(len, (short.message, short.help, short.related[0].message, short.fix.message))) < 200
     assert len(shortened(make("abc", "b", message="word " * 5000)).message) < 5000

@@ -108,12 +108,12 @@ def plan_of(
 def folded(spec: str | Path, **choice: object) -> Drawing:
     """Draw a spec's flow."""
     item = plan_of(spec, **choice)  # type: ignore[arg-type]
-    flow = item.checked.unit.flow if item.checked.unit else None
+    flow = item.checked.unit.flow if item.checked and item.checked.unit else None
     return fold(item.program, LATE, outline(flow), item.path)
 
 
 def unrolled(spec: str | Path, **choice: object) -> Drawing:
     """Draw a spec's program."""
     item = plan_of(spec, **choice)  # type: ignore[arg-type]
-    flow = item.checked.unit.flow if item.checked.unit else None
+    flow = item.checked.unit.flow if item.checked and item.checked.unit else None
     return unroll(item.program, LATE, outline(flow), item.path)

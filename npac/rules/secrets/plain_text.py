@@ -9,7 +9,7 @@ from npac.diagnostics.codes import finding
 from npac.diagnostics.credentials import credentials, may_hold
 from npac.diagnostics.diagnostic import Diagnostic
 from npac.flow.flow import Flow
-from npac.rules.secrets.telling import is_telling, may_give, may_name, plainly, stands_in
+from npac.rules.secrets.telling import is_telling, may_give, may_name, may_tell, plainly, stands_in
 from npac.syntax.spec_parser import SECRET_HELP
 from npac.syntax.templates import parse_template
 from npac.text.source import SourceFile, Span
@@ -19,6 +19,8 @@ from npac.text.yaml_nodes import Map, Node, Scalar, Seq
 if TYPE_CHECKING:
     from npac.rules.secrets.commands import Given
 
+_SHORTEST = 8
+"""Characters of the shortest text that gives a credential to a command: ``x -pabcd``."""
 _SECRET_FIELDS = ("imagePullSecrets", "secretKeyRef", "secretRef")
 
 
@@ -32,7 +34,10 @@ class _Value(NamedTuple):
 
 def check(flow: Flow) -> Iterator[Diagnostic]:
     """Report values that have a credential's form, and those whose key or option says that they are one."""
-    values = list(_values(flow))
+    text = flow.spec.source.text
+    # Most specs show by a few plain searches that none of this is in them.
+    some = bool(flow.config.given) or _marked(flow.spec.source) or may_tell(text)
+    values = list(_values(flow)) if some else []
     formed: set[tuple[str, int]] = set()
     texts: dict[SourceFile, Stretches] = {}
     for value in values:
@@ -44,7 +49,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
             if not _reported(texts, span):
                 message = f"this looks like {item.what}, in plain text"
                 yield finding("secret-in-plain-text", message, span, SECRET_HELP)
-    references = _reference_keys(flow)
+    references = _reference_keys(flow) if values else ()
     for value in values:
         mark = (value.scalar.source.path, value.scalar.start)
         if mark not in formed and value.path not in references:
@@ -139,7 +144,7 @@ def _given(flow: Flow, known: dict[SourceFile, Stretches]) -> Iterator[Diagnosti
     while stack:
         top = stack.pop()
         if isinstance(top, Scalar):
-            if not top.aliased and may_give(top.value):
+            if len(top.value) >= _SHORTEST and not top.aliased and may_give(top.value):
                 from npac.rules.secrets.commands import in_text
 
                 yield from _plain(flow, ((top, given) for given in in_text(top.value)), known)

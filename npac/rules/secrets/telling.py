@@ -27,6 +27,7 @@ _GIVING = (
 """One of these stands in every text in which a credential is given to a command."""
 _ENDS_NAME = ("=", " ", "\t", ",", "\r", "\n")
 _NO_VALUE = (":", "#")
+_ENDS_KEY = (":", ",", "}", "\r", "\n", "")
 # Words before `token` in names of what models read: those stand for a place in a text, an image or a motion.
 _OF_MODELS = frozenset(
     (
@@ -102,7 +103,7 @@ def may_name(text: str) -> bool:
     That is `--token=x`, `TOKEN=x`, `[--token, x]`, or `- --token` with its value on the next line.
     """
     low = text.lower()
-    if "\\" in low or any(mark in low for mark in ("curl", "mysql", "mariadb", "sshpass", "login")):
+    if any(mark in low for mark in ("curl", "mysql", "mariadb", "sshpass", "login")):
         return True
     for word in _LAST:
         # Plain searches: an expression of all words takes many times as long over a whole spec.
@@ -111,6 +112,21 @@ def may_name(text: str) -> bool:
             end = at + len(word)
             after = low[end : end + 8].lstrip("\"'")
             if after[:1] in _ENDS_NAME and after.lstrip(" \t")[:1] not in _NO_VALUE:
+                return True
+            at = low.find(word, end)
+    return False
+
+
+def may_tell(text: str) -> bool:
+    """Say whether a whole spec may have a telling key, or a telling name of a variable: a quick look."""
+    low = text.lower()
+    if "\\" in low:
+        return True
+    for word in _LAST:
+        at = low.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if low[end : end + 80].lstrip("\"' \t")[:1] in _ENDS_KEY:
                 return True
             at = low.find(word, end)
     return False

@@ -31,18 +31,25 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     seen: set[int] = set()
     for nodes, named in ((_names(flow), True), (_substituted(flow), False)):
         for node in nodes:
-            if node.__class__ is not Scalar or node.style != "" or node.aliased:
+            # Nearly all are words, which are passed over at a glance.
+            if not isinstance(node, Scalar):
                 continue
-            if (len(node.value) > _LONGEST_WORD and node.value[0] not in _NUMERIC) or node.start in seen:
+            value = node.value
+            if len(value) > _LONGEST_WORD and value[0] not in _NUMERIC:
                 continue
-            seen.add(node.start)
-            becomes = _retyped(node.value)
-            if becomes is None and named:
-                becomes = _NAMELESS.get(node.value.lower())
-            if becomes is not None:
-                fix = Fix("quote it", (Edit(node.span, f'"{node.value}"'),))
-                message = f"{node.value} is kept as written here, but other YAML readers make {becomes} of it"
-                yield finding("retyped-scalar", message, node.span, f'quote it: "{node.value}"', fix=fix)
+            if node.style == "" and not node.aliased and node.start not in seen:
+                yield from _said(node, named, seen)
+
+
+def _said(node: Scalar, named: bool, seen: set[int]) -> Iterator[Diagnostic]:
+    seen.add(node.start)
+    becomes = _retyped(node.value)
+    if becomes is None and named:
+        becomes = _NAMELESS.get(node.value.lower())
+    if becomes is not None:
+        fix = Fix("quote it", (Edit(node.span, f'"{node.value}"'),))
+        message = f"{node.value} is kept as written here, but other YAML readers make {becomes} of it"
+        yield finding("retyped-scalar", message, node.span, f'quote it: "{node.value}"', fix=fix)
 
 
 def _substituted(flow: Flow) -> Iterator[Node]:
