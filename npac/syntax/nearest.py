@@ -68,6 +68,10 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     return Names(candidates).nearest(word, limit)
 
 
+_CROWD = 20_000
+"""Among more names than this, none is looked for that is meant: nobody has written so many by hand."""
+
+
 class Names:
     """Known names, for many questions what a misspelt one may have meant.
 
@@ -107,6 +111,8 @@ class Names:
         return list(found)
 
     def _search(self, names: dict[str, list[str]], word: str, folded: str, limit: int) -> list[str]:
+        if len(names) > _CROWD:
+            return []
         if self._sizes is None:
             self._sizes = [(fold, len(fold), frozenset(fold)) for fold in names]
         self._left -= len(self._sizes) + len(word)

@@ -55,7 +55,10 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
 
 
 def longest_walk(flow: Flow, bounds: dict[str, int]) -> int:
-    """Give the number of steps of the longest walk, by arithmetic; ``_MANY`` stands for all above it."""
+    """Give the number of steps of the longest walk, by arithmetic; ``_MANY`` stands for all above it.
+
+    Where all states together are within the bound, their number is given instead.
+    """
     weight: dict[str, int] = {}
     for name in _children_first(flow):
         state = flow.spec.states[name]
@@ -64,6 +67,9 @@ def longest_walk(flow: Flow, bounds: dict[str, int]) -> int:
         else:
             own = 1 if state.works else 0
         weight[name] = min(_MANY, own * bounds.get(name, 1))
+    everything = sum(weight[name] for name in weight if name not in flow.structure.parent)
+    if everything <= flow.max_steps:
+        return everything  # no walk takes more, and how long the longest is makes no difference
     if flow.spec.initial is None or flow.spec.initial.value not in flow.structure.exits:
         return 0
     best: dict[str, int] = {}

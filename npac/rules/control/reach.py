@@ -35,7 +35,6 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
     if spec.initial.value in flow.structure.parent:
         return
     named = _named(flow, spec.initial.value)
-    unknown = any(_has_unknown_exit(flow, name) for name in named)
     # what only a way out of a circle leads to is not lost, and neither is the end
     for name, state in spec.states.items() if not flow.circles else ():
         parent = flow.structure.parent.get(name)
@@ -46,7 +45,7 @@ def check(flow: Flow) -> Iterator[Diagnostic]:
         yield finding("unreachable-state", message, state.name.span, help_text)
     reached = {name for name in spec.states if flow.reached(flow.graph.begin[name])}
     ends = [name for name in reached if spec.states[name].terminal and name not in flow.structure.parent]
-    if not ends and unknown:
+    if not ends and any(_has_unknown_exit(flow, name) for name in named):
         return
     if not ends and not flow.circles:
         anywhere = [name for name, state in spec.states.items() if state.terminal]
