@@ -30,6 +30,10 @@ _UNREAD = frozenset(
     ("NPA001", "NPA002", "NPA003", "NPA005", "NPA006", "NPA007", "NPA008", "NPA009", "NPA012")
 )
 """Faults that keep what stands in a text, or some of it, from the rules that know a secret."""
+_MOST_SOUGHT = 200
+"""Values of secrets that are looked for in the whole text."""
+_TELLING = 6
+"""Characters of the shortest value that is: shorter ones are parts of ordinary words."""
 _RAW_KEYS = frozenset(
     ("run", "setup", "resources", "num_nodes", "envs", "execution", "file_mounts", "workdir")
 )
@@ -220,6 +224,8 @@ def check_bytes(
     unit = run_passes(source, settings, until=until)
     hidden = [item.span for item in unit.findings if item.code.name in SECRETS]
     hidden += _unread_values(unit.findings)
+    if unit.flow is not None and unit.flow.secrets:
+        hidden += _written_again(source, unit.flow.secrets)
     found = findings = Collector(unit.findings).ordered()
     by: dict[Place, Span] = {}
     if "npac" in source.text.lower() and re.search(_TO_NPAC, source.text):
@@ -256,6 +262,15 @@ def _whole(
     written = list(written_credentials(source))
     hidden = [*(item.span for item in written), *values, *_unread_values(findings)]
     return Checked(source, data, ordered(_masked([*findings, *written], hidden)), raw=raw, hidden=hidden)
+
+
+def _written_again(source: SourceFile, values: Sequence[str]) -> Iterator[Span]:
+    """Give all places of secrets' values: one may stand behind an anchor, or in a comment, too."""
+    for value in list(dict.fromkeys(values))[:_MOST_SOUGHT]:
+        at = source.text.find(value) if len(value) >= _TELLING else -1
+        while at >= 0:
+            yield source.span(at, at + len(value))
+            at = source.text.find(value, at + len(value))
 
 
 def _unread_values(findings: Sequence[Diagnostic]) -> list[Span]:

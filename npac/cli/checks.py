@@ -34,7 +34,10 @@ def perform(
     """
     if options is None:
         options = Options()
-    results, unread, piped = _check_all(_expand(paths, skip_other, quiet), options, stdin_filename)
+    named = _expand(paths, skip_other, quiet)
+    if output_file is not None:
+        _demand_other(output_file, named)
+    results, unread, piped = _check_all(named, options, stdin_filename)
     changed = False
     if fix or diff:
         from npac.cli.mending import show_mended
@@ -63,6 +66,20 @@ def perform(
         raise SystemExit(1 if changed and not exit_zero else 0)
     if not exit_zero and failed(results, strict=strict or wants_strict(results, options)):
         raise SystemExit(1)
+
+
+def _demand_other(output: str, paths: list[str]) -> None:
+    """Raise :class:`NpacError` when the file for the findings is one that is checked: it would be lost."""
+    for path in paths:
+        try:
+            same = path != "-" and os.path.samefile(path, output)
+        except (OSError, ValueError):
+            continue
+        if same:
+            raise NpacError(
+                f"--output-file {output} is one of the files to check, and would be overwritten",
+                remedy="Name another file for what is found.",
+            )
 
 
 def _check_all(

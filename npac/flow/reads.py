@@ -51,7 +51,11 @@ def unread_params(spec: Spec, state: State, tool: Tool | None, profiles: Profile
     if not state.params:
         return []
     read = keys_read(spec, state, tool, profiles)
-    return [key for key in state.params if key not in read and key not in _OWN and not key.startswith("x-")]
+    return [
+        key
+        for key in state.params
+        if key not in read and key not in _OWN and not key.startswith(("x-", "\0"))
+    ]
 
 
 def _texts(state: State, tool: Tool | None) -> Iterator[Template]:

@@ -33,6 +33,8 @@ WRITTEN: dict[str, str | bytes] = {
     "on the next line": HEAD + STATES + "config:\n  password:\n    Zq9canaryXw7Rt5Lk3\n  x: [\n",
     "a list of them": HEAD + STATES + "config:\n  password: [Zq9canaryXw7Rt5Lk3]\n",
     "a mapping of them": HEAD + STATES + "config:\n  m: {token: {value: Zq9canaryXw7Rt5Lk3}}\n",
+    "an anchor": HEAD + STATES + "config:\n  x: &a Zq9canaryXw7Rt5Lk3\n  db_password: *a\n",
+    "a comment": HEAD + STATES + "config:\n  a: 1 # Zq9canaryXw7Rt5Lk3\n  db_password: Zq9canaryXw7Rt5Lk3\n",
     "no UTF-8": (HEAD + STATES + "config:\n  password: Zq9canary").encode() + b"\xffXw7Rt5Lk3\n",
 }
 

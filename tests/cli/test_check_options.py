@@ -150,3 +150,17 @@ def test_no_way_to_write_a_key_makes_a_spec_another_yaml(tmp_path: Path, text: s
     (tmp_path / "a.yaml").write_text(text.replace("terminal: true", "terminl: true"), encoding="utf-8")
     done = spawn("check", "--skip-other", "a.yaml", cwd=tmp_path)
     assert done.code == 1 and "'terminl'" in done.out
+
+
+def test_findings_are_not_written_over_a_spec_that_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(PLAIN, encoding="utf-8")
+    (tmp_path / "other.yaml").symlink_to(spec)
+    for output in ("spec.yaml", "./spec.yaml", "other.yaml"):
+        outcome = invoke(capsys, "check", "--output-file", output, "spec.yaml")
+        assert outcome.code == 2
+        assert "would be overwritten" in outcome.err
+    assert spec.read_text(encoding="utf-8") == PLAIN

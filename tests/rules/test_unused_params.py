@@ -100,3 +100,9 @@ def test_one_key_of_many_states_is_noted_once() -> None:
     (item,) = _found(f"states:\n{rows}  t9: {{terminal: true}}\n")
     assert item.message.startswith("nothing of 't0' reads its param 'i'; the same holds for 't1', 't2'")
     assert item.message.endswith(" and 3 more")
+
+
+def test_a_key_that_could_not_be_read_is_no_param_of_its_own() -> None:
+    found = checked("states:\n  a: {run: {argv: [x]}, params: {{{config.x}}: 3}, terminal: true}\n").findings
+    assert found
+    assert not [item for item in found if item.code.name == "unused-param" or "\0" in item.message]

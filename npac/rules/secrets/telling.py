@@ -46,7 +46,7 @@ _NUMBER = r"[-+]?[0-9][0-9_.eE+-]*\Z"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*://"
 _STAND_IN = (
     r"<[^<>]*>\Z|\[[^\[\]]*\]\Z"  # <your token here>, and what tokenizers call tokens: <pad>, [MASK]
-    r"|\$[A-Za-z_][A-Za-z0-9_]*\Z|\$\{[A-Za-z_][A-Za-z0-9_]*\}\Z"
+    r"|\$[A-Za-z_][A-Za-z0-9_]*\Z|\$\{[A-Za-z_][A-Za-z0-9_]*\}\Z|\$\([^()]*\)\Z"
     r"|(?:env:)?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:TOKEN|KEY|SECRET|PASSWORD|PASSPHRASE)\Z"
     r"|(?:~|\.\.?|/(?:etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|workspace))(?:/[A-Za-z0-9_.@-]+)+/?\Z"
     r"|[A-Za-z0-9_./~-]+\.(?:pem|key|pub|crt|cert|p12|pfx|json|txt|env|ya?ml|toml|ini)\Z"
