@@ -127,4 +127,7 @@ def _expand(paths: tuple[str, ...], skip_other: bool, quiet: bool) -> list[str]:
             tell(f"{path} is a test of a spec: npac test runs it")
         else:
             found.append(path)
-    return list(dict.fromkeys(found))
+    once: dict[str, str] = {}
+    for path in found:
+        once.setdefault(os.path.normpath(path), path)  # named in two ways, it is one file
+    return list(once.values())

@@ -43,11 +43,12 @@ def parse_spec(source: SourceFile) -> Parsed:
     report: list[Diagnostic] = []
     node, problems = parse_yaml(source)
     readable = not problems
+    bare: list[Diagnostic] = []
     if any(problem.kind == "complex-key" for problem in problems):
         from npac.syntax.unquoted import unquoted
 
-        problems, found = unquoted(node, problems)
-        report += found
+        problems, bare = unquoted(node, problems)
+        report += bare
     for problem in problems:
         related = (Related(*problem.related),) if problem.related else ()
         report.append(finding(problem.kind, problem.message, problem.span, problem.help, related=related))
@@ -73,6 +74,11 @@ def parse_spec(source: SourceFile) -> Parsed:
         return Parsed(None, [*kept, foreign])
     spec = _spec(reader, source, node)
     reader.close()
+    if bare:
+        # Where no text may stand at all, quoting the token does not help: what is asked for there does.
+        better = {item.span for item in report if item.code.name in ("token-in-name", "wrong-type")}
+        needless = {id(item) for item in bare if item.span in better}
+        report[:] = [item for item in report if id(item) not in needless]
     return Parsed(spec, report)
 
 

@@ -164,3 +164,15 @@ def test_findings_are_not_written_over_a_spec_that_is_checked(
         assert outcome.code == 2
         assert "would be overwritten" in outcome.err
     assert spec.read_text(encoding="utf-8") == PLAIN
+
+
+def test_a_file_that_is_named_in_two_ways_is_checked_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b.yaml").write_text(BROKEN, encoding="utf-8")
+    (tmp_path / "a.yaml").write_text(BROKEN, encoding="utf-8")
+    once = invoke(capsys, "check", "--format", "concise", "b.yaml", "a.yaml").out
+    assert (
+        invoke(capsys, "check", "--format", "concise", "b.yaml", "./b.yaml", "a.yaml", "b.yaml").out == once
+    )

@@ -70,3 +70,16 @@ def test_what_is_no_token_gets_no_fix() -> None:
 def test_other_mappings_as_keys_are_what_they_were() -> None:
     _, findings = found("    run: {argv: [x]}\n    params: {{a: 1}: 2}\n")
     assert [name for name, _, _ in findings] == ["complex-key"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("    run: {argv: [x]}\n    next: {{config.n}}\n", "token-in-name"),
+        ("    run: {argv: [x]}\n    resources: {{config.n}}\n", "token-in-name"),
+        ("    run: {{config.n}}\n", "wrong-type"),
+        ("    run: {argv: [x]}\n    inputs: {{config.n}}\n", "wrong-type"),
+    ],
+)
+def test_where_no_text_may_stand_only_that_is_said(body: str, code: str) -> None:
+    assert [name for name, text, _ in found(body)[1] if text == "{{config.n}}"] == [code]

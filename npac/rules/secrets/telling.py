@@ -62,6 +62,7 @@ _STORED = (
     rf"|(?:vault|ssm|aws-sm|awssm|gcp-sm|gcpsm|sm|akv|keyvault|op|sops|doppler|infisical|conjur|k8s|kubernetes)"
     rf":/*(?:{_PART}/)+{_PART}(?:[#:]{_PART})?\Z"
     r"|[a-z0-9-]+:(?:latest|[0-9]{1,4})\Z"  # a secret's name and version
+    rf"|(?:k8s|kubernetes)/(?:{_PART}/)*{_PART}\Z"
     rf"|(?:secret|kv)/(?:data/)?(?:{_PART}/)*{_PART}#{_PART}\Z"
 )
 """References to a secret by its path in a store."""
