@@ -14,7 +14,7 @@ import pytest
 
 from npac.ledger.events import ZEROS
 from npac.ledger.fold import fsck, verify_events
-from npac.ledger.lease import MAY_ACT, SILENCE, Patience
+from npac.ledger.lease import MAY_ACT, SILENCE
 from npac.ledger.ports import (
     LeaseHeld,
     LeaseLost,
@@ -27,6 +27,7 @@ from npac.ledger.ports import (
 from npac.ledger.process import ProcessIdentity, this_process
 from npac.ledger.root import LedgerRoot
 from npac.ledger.surroundings import Surroundings
+from tests.ledger.clock import Clock
 from tests.ledger.objects.proxy import proxied
 
 MakeRoot = Callable[..., Root]
@@ -72,28 +73,6 @@ def root(make_root: MakeRoot) -> Root:  # type: ignore[override, unused-ignore]
 @pytest.fixture
 def ledger(root: Root) -> RunLedger:  # type: ignore[override, unused-ignore]
     return root.create("run-1")
-
-
-class Clock:
-    """A boot clock that passes only while somebody sleeps on it; ``at`` says what happens when."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-        self.slept = 0.0
-        self.at: dict[float, Callable[[], object]] = {}
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        self.slept += seconds
-        for due in sorted(due for due in self.at if due <= self.slept):
-            self.at.pop(due)()
-
-    def around(self, **more: Any) -> Surroundings:
-        seldom = Patience(look_every=5.0)
-        return Surroundings(clock=self.now, sleep=self.sleep, patience=seldom, **more)
 
 
 def elsewhere() -> ProcessIdentity:

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,26 +17,9 @@ from npac.ledger.ports import LeaseHeld
 from npac.ledger.process import ProcessIdentity, liveness, this_process
 from npac.ledger.root import LedgerRoot
 from npac.ledger.surroundings import Surroundings
+from tests.ledger.clock import Clock
 
 SEEN = Sighting(3, 10, False, "unknown", 0.0, "process 7 on there")
-
-
-class Clock:
-    """A boot clock that passes only while somebody sleeps on it; ``at`` says what happens when."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-        self.slept = 0.0
-        self.at: dict[float, Callable[[], object]] = {}
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        self.slept += seconds
-        for due in sorted(due for due in self.at if due <= self.slept):
-            self.at.pop(due)()
 
 
 @pytest.mark.parametrize(

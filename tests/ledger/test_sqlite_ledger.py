@@ -6,7 +6,6 @@ import os
 import re
 import sqlite3
 import stat
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -89,27 +88,6 @@ def test_a_released_lease_is_over_and_the_next_fence_is_higher(
     with pytest.raises(LeaseLost):
         ledger.release(first)
     assert ledger.events()[-1].data["replaced"] == {"fence": first, "because": "released"}
-
-
-def test_data_that_is_no_json_leaves_the_log_as_it_was(ledger: SqliteLedger) -> None:
-    fence = ledger.take({})
-    with pytest.raises(ValueError, match="canonical JSON"):
-        ledger.append("a", {"size": b"60"}, fence)
-    with pytest.raises(ValueError, match="take the run"):
-        ledger.append("driver-started", {}, fence)
-    assert ledger.append("a", {}, fence).number == 2
-
-
-def test_threads_append_one_after_the_other(ledger: SqliteLedger) -> None:
-    fence = ledger.take({})
-    threads = [
-        threading.Thread(target=lambda: [ledger.append("t", {}, fence) for _ in range(20)]) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(ledger.events()) == 81
 
 
 @pytest.mark.parametrize(
