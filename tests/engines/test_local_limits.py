@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,20 +88,6 @@ def test_no_process_for_the_second_node_ends_the_first(
         row = bench.finish(engine, job)
     assert (row.status, bench.living(engine, job)) == ("FAILED_CONTROLLER", [])
     assert row.reason.startswith("a process could not be started for run: Resource temporarily unavailable")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MB; the test is skipped where none can be mounted."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True)
-    if made.returncode:
-        pytest.skip("needs the right to mount a small file system")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 def test_a_full_disk_is_named_at_the_launch(bench: Any, small_disk: Path) -> None:

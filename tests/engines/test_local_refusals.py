@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,20 +115,6 @@ def test_a_disk_without_room_is_said_and_leaves_no_job(bench: Any, room: int, ph
     assert re.match(f"{phase} .*{words}", done.stdout), done.stdout
     assert list(engine.jobs()) == []
     assert os.listdir(Path(engine.root, "jobs")) == []
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MB; the test is skipped where none can be mounted."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True)
-    if made.returncode:
-        pytest.skip("needs the right to mount a small file system")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 def test_a_job_that_fills_the_disk_is_recorded_once_there_is_room(bench: Any, small_disk: Path) -> None:
